@@ -1,0 +1,360 @@
+#include "negotiation/connect_attempt.hpp"
+
+#include <poll.h>
+
+#include <asio/bind_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/system_executor.hpp>
+#include <smc/config.hpp>
+#include <utility>
+
+#include "negotiation/clc_offer.hpp"
+#include "negotiation/local_acceptors.hpp"
+#include "negotiation/local_addresses.hpp"
+#include "negotiation/registry.hpp"
+
+namespace smc::detail {
+
+using namespace negotiation;  // NOLINT: this file is where the two meet
+using clock = std::chrono::steady_clock;
+
+namespace {
+
+/// Dialling the unspecified address reaches the loopback.
+asio::ip::tcp::endpoint dialled(const asio::ip::tcp::endpoint& to) {
+  if (!to.address().is_unspecified()) return to;
+  if (to.address().is_v4()) return {asio::ip::address_v4::loopback(), to.port()};
+  return {asio::ip::address_v6::loopback(), to.port()};
+}
+
+}  // namespace
+
+connect_attempt::connect_attempt(stream_core& core, const asio::ip::tcp::endpoint& to, bool blocking)
+    : core_owner_(core.weak_from_this()),
+      core_(&core),
+      service_(core.service()),
+      settings_(core.shared_settings()),
+      receive_size_(core.wanted_receive_size()),
+      send_size_(core.wanted_send_size()),
+      to_(to),
+      destination_(dialled(to)),
+      blocking_(blocking) {}
+
+connect_attempt::~connect_attempt() {
+  if (network_ && number_ != 0) network_->remove_attempt(number_);
+  service_.unwatch_deadline(*this);
+}
+
+std::shared_ptr<connect_attempt> connect_attempt::start(stream_core& core, const asio::ip::tcp::endpoint& to) {
+  auto attempt = std::make_shared<connect_attempt>(core, to, false);
+  attempt->service_.exclusively([attempt] { attempt->begin(); });
+  return attempt;
+}
+
+std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::endpoint& to,
+                                     established& outcome) {
+  const auto attempt = std::make_shared<connect_attempt>(core, to, true);
+  attempt->service_.exclusively([attempt] { attempt->begin(); });
+  attempt->wait_for_end();
+  const std::lock_guard lock(attempt->mutex_);
+  outcome = std::move(attempt->outcome_);
+  return attempt->error_;
+}
+
+/// The blocked caller serves what it waits for itself; if another thread runs the loop, that one does.
+void connect_attempt::wait_for_end() {
+  bool connected = false;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (done_) return;
+      if (!connected && !tcp_wanted_) {  // the loop's thread has not begun yet
+        ended_.wait_for(lock, std::chrono::milliseconds(1));
+        continue;
+      }
+    }
+    if (!std::exchange(connected, true)) {
+      std::error_code error;
+      core_->socket().connect(to_, error);
+      service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error); });
+      continue;
+    }
+    pollfd control{service_.control_descriptor(), POLLIN, 0};
+    if (::poll(&control, 1, 10) > 0) service_.poll_descriptors();
+    if (service_.loop() && !service_.loop()->on_this_thread()) {
+      std::unique_lock lock(mutex_);
+      ended_.wait_for(lock, std::chrono::microseconds(50), [this] { return done_; });
+    }
+  }
+}
+
+void connect_attempt::begin() {
+  if (cancelled_) return;
+  actions todo;
+  reason why = reason::none;
+  transports_ = usable_transports(*settings_, why);
+  faster_wanted_ = !transports_.empty() || why != reason::none;
+  if (!transports_.empty()) {
+    if (is_own_address(to_.address())) {
+      network_ = &local_network::of(service_);
+      links_ = network_->announcers(service_, destination_, *settings_, why);
+    } else {
+      why = reason::peer_unknown;
+    }
+  }
+  obstacle_ = why;
+  if (!links_.empty()) number_ = network_->add_attempt(*this);
+  std::vector<announcer_id> announcers;
+  for (std::size_t i = 0; i < links_.size(); ++i) announcers.push_back(static_cast<announcer_id>(i));
+  machine_.start(announcers, settings_->handshake_timeout, todo);
+  perform(todo);
+}
+
+void connect_attempt::connect_tcp() {
+  if (blocking_) {
+    const std::lock_guard lock(mutex_);
+    tcp_wanted_ = true;
+    ended_.notify_all();
+    return;
+  }
+  // On the system executor the handler runs where the reactor found the event, outside any strand.
+  core_->socket().async_connect(
+      to_, asio::bind_executor(asio::system_executor(), [self = shared_from_this()](std::error_code error) {
+        if (self->service_.loop()) self->service_.loop()->internal_handler();
+        self->service_.exclusively([self, error] { self->tcp_done(error); });
+      }));
+}
+
+void connect_attempt::tcp_done(std::error_code error) {
+  if (cancelled_ || machine_.finished()) return;
+  actions todo;
+  if (!error && number_ != 0) {
+    asio::ip::tcp::socket& socket = core_->socket();
+    tuple_.client = negotiation::endpoint(socket.local_endpoint(error));
+    if (!error) tuple_.server = negotiation::endpoint(socket.remote_endpoint(error));
+  }
+  if (error) {
+    if (error == asio::error::connection_refused && network_) network_->refused(destination_);
+    machine_.tcp_failed(error, todo);
+  } else {
+    machine_.tcp_connected(clock::now(), todo);
+  }
+  perform(todo);
+  watch_deadline();
+}
+
+// ---- what the machine asks for -----------------------------------------------------------------------------
+
+void connect_attempt::perform(actions& todo) {
+  // Carrying out an action may lead to further ones, which come behind those already asked for.
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    actions more;
+    act(client_action(todo[i]), more);
+    todo.insert(todo.end(), more.begin(), more.end());
+  }
+}
+
+void connect_attempt::act(const client_action& action, actions& more) {
+  switch (action.what) {
+    case client_action::kind::send_intent:
+      send_intent(action.announcer, more);
+      break;
+    case client_action::kind::connect_tcp:
+      connect_tcp();
+      break;
+    case client_action::kind::send_proposal:
+      send_proposal(action.announcer, more);
+      break;
+    case client_action::kind::confirm:
+      confirm(more);
+      break;
+    case client_action::kind::send_confirm:
+      send_confirm(action.announcer);
+      break;
+    case client_action::kind::send_decline:
+      (void)link_of(action.announcer)->send(decline_because(number_, action.why));
+      break;
+    case client_action::kind::send_withdraw:
+      (void)link_of(action.announcer)->send(withdraw{number_});
+      break;
+    case client_action::kind::finished_transport:
+      network_->proven(destination_);
+      finish({}, reason::none, true);
+      break;
+    case client_action::kind::finished_tcp:
+      finish({}, action.why, false);
+      break;
+    case client_action::kind::finished_error:
+      finish(action.error, reason::none, false);
+      break;
+  }
+}
+
+void connect_attempt::send_intent(announcer_id to, actions& more) {
+  const intent message{number_, destination_, shared_layout_version};
+  if (link_of(to)->send(message)) {
+    link_of(to)->close();
+    machine_.hung_up(to, more);
+  }
+}
+
+void connect_attempt::send_proposal(announcer_id to, actions& more) {
+  const auto link = link_of(to);
+  proposal message;
+  message.attempt = number_;
+  message.connection = tuple_;
+  message.patience = std::chrono::duration_cast<std::chrono::milliseconds>(machine_.patience());
+  proposed_ = local_proposal();
+  for (negotiation::transport* each : transports_) each->propose(plan(*link), proposed_, message.parts);
+  if (offers_something(proposed_)) clc::encode(proposed_, message.clc);
+  if (link->send(message)) {
+    link->close();
+    machine_.hung_up(to, more);
+    return;
+  }
+  after_send(*link);
+}
+
+/// A peer in this process is served by this thread, as soon as it has left the exclusive section.
+void connect_attempt::after_send(link& to) {
+  if (!to.same_process()) return;
+  service_.defer([name = to.name()] { serve_local_acceptor(name); });
+}
+
+void connect_attempt::confirm(actions& more) {
+  const clc_answer answer(accept_->clc, accept_->transport, transports_);
+  chosen_ = answer.chosen();
+  reason why = chosen_ ? answer.check_accept(proposed_) : reason::protocol_error;
+  if (why == reason::none) {
+    // The link that the ACCEPT came on is the chosen announcer's.
+    handshake_ = chosen_->begin(plan(*accepting_link_));
+    why = handshake_->confirm({answer.smcd(), accept_->extension, accept_descriptors_}, confirm_);
+  }
+  if (why == reason::none) {
+    machine_.transport_confirmed(clock::now(), more);
+  } else {
+    handshake_.reset();
+    machine_.transport_failed(why, more);
+  }
+}
+
+void connect_attempt::send_confirm(announcer_id to) {
+  const auto link = link_of(to);
+  negotiation::confirm message;
+  message.attempt = number_;
+  message.transport = chosen_->name();
+  if (confirm_.smcd) encode_endpoint(clc::message_type::confirm, *confirm_.smcd, message.clc);
+  message.extension = confirm_.extension;
+  message.descriptors = static_cast<std::uint8_t>(confirm_.descriptors.size());
+  if (link->send(message, confirm_.descriptors)) {
+    link->close();  // then the connection ends as one whose peer died
+    return;
+  }
+  after_send(*link);
+}
+
+void connect_attempt::finish(std::error_code error, reason why, bool on_transport) {
+  if (number_ != 0) network_->remove_attempt(std::exchange(number_, 0));
+  service_.unwatch_deadline(*this);
+  established outcome;
+  if (!error && on_transport) {
+    outcome.carrier = handshake_->take();
+    outcome.kind = chosen_->kind();
+    outcome.name = chosen_->name();
+    outcome.peer = accepting_link_->peer();
+  } else if (!error && faster_wanted_) {
+    if (obstacle_ != reason::none) why = obstacle_;
+    outcome.reason = make_error_code(why == reason::none ? reason::peer_unknown : why);
+    if (settings_->fallback == fallback_policy::forbid) error = outcome.reason;
+  }
+  handshake_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    error_ = error;
+    outcome_ = std::move(outcome);
+    ended_.notify_all();
+  }
+  if (blocking_) return;
+  service_.defer([self = shared_from_this()] {
+    if (self->cancelled_) return;
+    if (const auto owner = self->core_owner_.lock()) {
+      self->core_->connected(self->error_, std::move(self->outcome_));
+    }
+  });
+}
+
+void connect_attempt::cancel() noexcept {
+  service_.exclusively([self = shared_from_this()] {
+    self->cancelled_ = true;
+    if (self->machine_.finished()) return;
+    actions todo;
+    self->machine_.tcp_failed(asio::error::operation_aborted, todo);
+    self->perform(todo);
+  });
+}
+
+// ---- what comes in -----------------------------------------------------------------------------------------
+
+std::optional<announcer_id> connect_attempt::announcer(const link& which) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].get() == &which) return static_cast<announcer_id>(i);
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<link> connect_attempt::link_of(announcer_id which) const {
+  return links_[static_cast<std::size_t>(which)];
+}
+
+connection_plan connect_attempt::plan(link& link) const {
+  return {service_, link, *settings_, receive_size_, send_size_, false};
+}
+
+void connect_attempt::received(link& from, const message& what, std::span<system::descriptor> descriptors) {
+  const auto keep = shared_from_this();
+  const auto which = announcer(from);
+  if (!which) return;
+  actions todo;
+  if (const auto* accepted = std::get_if<accept>(&what)) {
+    accept_ = accepted;
+    accept_descriptors_ = descriptors;
+    accepting_link_ = from.shared_from_this();
+  }
+  machine_.received(*which, what, clock::now(), todo);
+  perform(todo);
+  accept_ = nullptr;
+}
+
+void connect_attempt::violated(link& from, reason why) {
+  const auto keep = shared_from_this();
+  const auto which = announcer(from);
+  if (!which) return;
+  actions todo;
+  machine_.violated(*which, why, todo);
+  perform(todo);
+}
+
+void connect_attempt::ended(link& from) {
+  const auto keep = shared_from_this();
+  const auto which = announcer(from);
+  if (!which) return;
+  actions todo;
+  machine_.hung_up(*which, todo);
+  perform(todo);
+}
+
+void connect_attempt::on_deadline(clock::time_point now) noexcept {
+  const auto keep = shared_from_this();
+  actions todo;
+  machine_.deadline(now, todo);
+  perform(todo);
+  watch_deadline();
+}
+
+void connect_attempt::watch_deadline() {
+  if (machine_.finished()) return;
+  if (const auto when = machine_.next_deadline()) service_.watch_deadline(*this, *when);
+}
+
+}  // namespace smc::detail

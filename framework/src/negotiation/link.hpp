@@ -1,0 +1,112 @@
+#pragma once
+// A rendezvous connection between two processes of this host: messages with descriptors, the peer's identity as the
+// kernel vouches for it, and the news of its death.
+//
+// The first message in each direction carries, as its first descriptor, a pidfd of the sender: a hang-up alone would
+// not show the death of a process whose forked child still holds the socket.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <smc/peer_identity.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "negotiation/envelope.hpp"
+#include "stream/context_service.hpp"
+#include "system/descriptor.hpp"
+
+namespace smc::negotiation {
+
+class link;
+
+/// Gets what arrives on links; called exclusively in the link's context.
+class link_handler {
+ public:
+  /// `descriptors`: those that came with the message, to be moved from.
+  virtual void received(link& from, const message& what, std::span<system::descriptor> descriptors) = 0;
+  /// A message that could not be decoded or a broken rule; ended() follows.
+  virtual void violated(link& from, reason why) = 0;
+  /// The link is dead; nothing follows.
+  virtual void ended(link& from) = 0;
+
+ protected:
+  ~link_handler() = default;
+};
+
+/// What a transport keeps with a link (a link group, say).
+class link_attachment {
+ public:
+  virtual ~link_attachment() = default;
+  /// The peer is gone. Called outside of the context's exclusive section.
+  virtual void peer_gone() noexcept = 0;
+  /// Whether connections still need the link.
+  virtual bool in_use() const noexcept = 0;
+};
+
+class link final : public std::enable_shared_from_this<link>, private detail::descriptor_watcher {
+ public:
+  link(detail::context_service& service, system::descriptor socket, link_handler* handler);
+  ~link();
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+
+  /// Reads the peer's credentials and starts watching. An error: unusable.
+  std::error_code open();
+
+  /// Sends one message, with the own pidfd in front the first time. Never blocks: a full peer is an error, and ends
+  /// the link.
+  std::error_code send(const message& what, std::span<const int> descriptors = {});
+  /// Takes in what has arrived.
+  void receive_all() noexcept { on_event(0); }
+  /// Hangs up. The attachments are told that the peer is gone.
+  void close() noexcept;
+  /// Hangs up without telling anybody here: the context goes away.
+  void abandon() noexcept;
+  bool is_open() const noexcept { return static_cast<bool>(socket_); }
+
+  void set_handler(link_handler* handler) noexcept { handler_ = handler; }
+  const peer_identity& peer() const noexcept { return peer_; }
+  bool same_process() const noexcept;
+  /// The rendezvous name that was called; empty on the announcer's side.
+  const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  bool in_use() const noexcept;
+  detail::context_service& service() noexcept { return service_; }
+  std::uint64_t id() const noexcept { return id_; }
+
+  /// The attachment of `owner` for the context `number`, if there is one.
+  std::shared_ptr<link_attachment> attachment(const void* owner, std::uint32_t number) const;
+  void attach(const void* owner, std::uint32_t number, std::shared_ptr<link_attachment> what);
+
+ private:
+  void on_event(std::uint32_t events) noexcept override;
+  bool receive_one();
+  reason take_peer_process(system::descriptor& sent);
+
+  class process_watcher final : public detail::descriptor_watcher {
+   public:
+    explicit process_watcher(link& owner) noexcept : owner_(owner) {}
+    void on_event(std::uint32_t) noexcept override { owner_.process_ended(); }
+
+   private:
+    link& owner_;
+  };
+  void process_ended() noexcept;
+
+  detail::context_service& service_;
+  system::descriptor socket_;
+  system::descriptor peer_process_;
+  process_watcher process_watcher_{*this};
+  link_handler* handler_;
+  peer_identity peer_;
+  std::string name_;
+  const std::uint64_t id_;
+  bool sent_identity_ = false;
+  bool received_identity_ = false;
+  std::map<std::pair<const void*, std::uint32_t>, std::shared_ptr<link_attachment>> attachments_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace smc::negotiation

@@ -1,0 +1,10 @@
+#pragma once
+#include <asio/ip/address.hpp>
+
+namespace smc::negotiation {
+
+/// Whether `address` is one of this network namespace's own: loopback, unspecified, or an interface's. Only a hint
+/// that asking the rendezvous may pay. Interfaces are read again at most once a second. Any thread.
+bool is_own_address(const asio::ip::address& address);
+
+}  // namespace smc::negotiation

@@ -1,0 +1,172 @@
+#include "negotiation/local_network.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/error.hpp>
+#include <smc/config.hpp>
+
+#include "negotiation/rendezvous.hpp"
+
+namespace smc::negotiation {
+
+asio::execution_context::id local_network::id;
+
+namespace {
+
+constexpr std::chrono::milliseconds none_is_kept{100};
+
+reason obstacle_of(const std::error_code& error) {
+  if (error == asio::error::connection_refused) return reason::none;  // nobody there
+  if (error == asio::error::no_descriptors || error == std::errc::too_many_files_open_in_system) {
+    return reason::descriptor_limit;
+  }
+  if (error == asio::error::access_denied || error == std::errc::operation_not_permitted) {
+    return reason::not_permitted;
+  }
+  if (error == asio::error::no_memory) return reason::no_memory;
+  return reason::rendezvous_unreachable;
+}
+
+std::uint64_t attempt_of(const message& what) {
+  return std::visit(
+      [](const auto& m) -> std::uint64_t {
+        if constexpr (requires { m.attempt; }) {
+          return m.attempt;
+        } else {
+          return 0;
+        }
+      },
+      what);
+}
+
+}  // namespace
+
+bool is_allowed_user(const config& settings, uid_t user) noexcept {
+  if (settings.allowed_uids.empty()) return user == ::geteuid();
+  return std::find(settings.allowed_uids.begin(), settings.allowed_uids.end(), user) !=
+         settings.allowed_uids.end();
+}
+
+local_network& local_network::of(detail::context_service& service) {
+  return asio::use_service<local_network>(service.context());
+}
+
+std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_service& of_context,
+                                                             const endpoint& destination,
+                                                             const config& settings, reason& why) {
+  of_context.poll_descriptors();  // what retired or died since
+  // A retired announcer's link goes with its last connection; one that a client made, when the client hangs up.
+  std::erase_if(kept_, [](const auto& each) { return !each->name().empty() && !each->in_use(); });
+  port_state& state = ports_[destination.port()];
+  const auto now = clock::now();
+  // Known links are enough for a destination that was served through them; otherwise a further announcer may have
+  // come to the port.
+  const bool enough = !state.links.empty() && proven_.contains(destination);
+  if (!enough && (!state.links.empty() || now - state.found_none_at > none_is_kept)) {
+    look(of_context, destination.port(), state, settings);
+  }
+  std::vector<std::shared_ptr<link>> result;
+  for (const auto& [k, known] : state.links) {
+    if (known->is_open()) result.push_back(known);
+  }
+  why = result.empty() ? (state.obstacle == reason::none ? reason::peer_unknown : state.obstacle) : reason::none;
+  return result;
+}
+
+void local_network::look(detail::context_service& of_context, std::uint16_t port, port_state& state,
+                         const config& settings) {
+  state.obstacle = reason::none;
+  for (unsigned k = 0; k < rendezvous_names; ++k) {
+    if (state.links.contains(k)) continue;
+    auto called = call_announcer(rendezvous_name(port, k));
+    if (!called) {
+      state.obstacle = std::max(state.obstacle, obstacle_of(called.error));
+      continue;
+    }
+    auto made = std::make_shared<link>(of_context, std::move(called.value), this);
+    if (const auto error = made->open()) {
+      state.obstacle = std::max(state.obstacle, obstacle_of(error));
+    } else if (!is_allowed_user(settings, made->peer().uid)) {
+      state.obstacle = std::max(state.obstacle, reason::other_user);
+    } else {
+      made->set_name(rendezvous_name(port, k));
+      state.links.emplace(k, std::move(made));
+    }
+  }
+  state.found_none_at = state.links.empty() ? clock::now() : clock::time_point{};
+}
+
+void local_network::refused(const endpoint& destination) {
+  const auto found = ports_.find(destination.port());
+  if (found != ports_.end()) found->second.found_none_at = {};
+  proven_.erase(destination);
+}
+
+std::uint64_t local_network::add_attempt(attempt_handler& handler) {
+  attempts_.emplace(++last_attempt_, &handler);
+  return last_attempt_;
+}
+
+void local_network::forget(const link& gone) noexcept {
+  std::erase_if(kept_, [&](const auto& each) { return each.get() == &gone; });
+}
+
+void local_network::received(link& from, const message& what, std::span<system::descriptor> descriptors) {
+  if (std::holds_alternative<negotiation::retire>(what)) {
+    retire(from);
+    return;
+  }
+  const std::uint64_t attempt = attempt_of(what);
+  if (const auto found = attempts_.find(attempt); found != attempts_.end()) {
+    found->second->received(from, what, descriptors);
+  } else if (std::holds_alternative<accept>(what)) {
+    (void)from.send(decline_because(attempt, reason::handshake_timed_out));
+  }
+}
+
+void local_network::violated(link& from, reason why) {
+  const auto attempts = attempts_;
+  for (const auto& [number, handler] : attempts) {
+    if (attempts_.contains(number)) handler->violated(from, why);
+  }
+}
+
+void local_network::ended(link& from) {
+  const auto keep = from.shared_from_this();
+  for (auto& [port, state] : ports_) {
+    std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
+  }
+  forget(from);
+  const auto attempts = attempts_;
+  for (const auto& [number, handler] : attempts) {
+    if (attempts_.contains(number)) handler->ended(from);
+  }
+}
+
+/// The announcer's listener closed: no new attempts go there, its connections go on.
+void local_network::retire(link& from) {
+  const auto keep = from.shared_from_this();
+  for (auto& [port, state] : ports_) {
+    const auto erased =
+        std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
+    if (erased != 0) std::erase_if(proven_, [p = port](const endpoint& e) { return e.port() == p; });
+  }
+  kept_.insert(keep);
+  const auto attempts = attempts_;
+  for (const auto& [number, handler] : attempts) {
+    if (attempts_.contains(number)) handler->received(from, negotiation::retire{}, {});
+  }
+}
+
+void local_network::shutdown() {
+  attempts_.clear();
+  for (auto& [port, state] : ports_) {
+    for (auto& [k, each] : state.links) each->abandon();
+  }
+  for (const auto& each : kept_) each->abandon();
+  ports_.clear();
+  kept_.clear();
+}
+
+}  // namespace smc::negotiation

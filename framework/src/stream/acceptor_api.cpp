@@ -1,0 +1,109 @@
+#include <sys/socket.h>
+
+#include <asio/error.hpp>
+#include <smc/config.hpp>
+#include <smc/detail/acceptor_api.hpp>
+
+#include "stream/acceptor_core.hpp"
+#include "stream/stream_core.hpp"
+
+namespace smc::detail {
+
+void accepted_deleter::operator()(accepted_connection* connection) const noexcept { delete connection; }
+
+std::shared_ptr<acceptor_core> make_acceptor(const asio::any_io_executor& executor, const config* settings) {
+  auto& service = context_service::of(executor);
+  auto core = std::make_shared<acceptor_core>(
+      executor, service,
+      settings ? std::make_shared<const config>(*settings)
+               : std::shared_ptr<const config>(std::shared_ptr<const config>(), &config::process_default()));
+  service.add_host(*core);
+  return core;
+}
+
+void release_acceptor(std::shared_ptr<acceptor_core>&& core) noexcept {
+  if (core) acceptor_core::release(std::move(core));
+}
+
+operation_host& host_of(acceptor_core& core) noexcept { return core; }
+
+bool is_open(const acceptor_core& core) noexcept { return core.is_open(); }
+
+std::error_code open(acceptor_core& core, const asio::ip::tcp& protocol) {
+  std::error_code error;
+  core.acceptor().open(protocol, error);
+  return error;
+}
+
+std::error_code bind(acceptor_core& core, const asio::ip::tcp::endpoint& endpoint) {
+  std::error_code error;
+  core.acceptor().bind(endpoint, error);
+  return error;
+}
+
+std::error_code listen(acceptor_core& core, int backlog) { return core.listen(backlog); }
+std::error_code close(acceptor_core& core) noexcept { return core.close(); }
+
+std::error_code cancel(acceptor_core& core) noexcept {
+  if (!core.is_open()) return asio::error::bad_descriptor;
+  core.cancel_all();
+  return {};
+}
+
+std::error_code set_option(acceptor_core& core, int level, int name, const void* value, std::size_t size) noexcept {
+  if (!core.is_open()) return asio::error::bad_descriptor;
+  if (::setsockopt(core.acceptor().native_handle(), level, name, value, static_cast<socklen_t>(size)) == 0) return {};
+  return std::error_code(errno, asio::error::get_system_category());
+}
+
+std::error_code get_option(const acceptor_core& core, int level, int name, void* value, std::size_t* size) noexcept {
+  if (!core.is_open()) return asio::error::bad_descriptor;
+  auto length = static_cast<socklen_t>(*size);
+  auto& acceptor = const_cast<asio::ip::tcp::acceptor&>(core.acceptor());
+  if (::getsockopt(acceptor.native_handle(), level, name, value, &length) != 0) {
+    return std::error_code(errno, asio::error::get_system_category());
+  }
+  *size = length;
+  return {};
+}
+
+std::error_code local_endpoint(const acceptor_core& core, asio::ip::tcp::endpoint& endpoint) noexcept {
+  std::error_code error;
+  endpoint = core.acceptor().local_endpoint(error);
+  return error;
+}
+
+bool non_blocking(const acceptor_core& core) noexcept { return core.non_blocking(); }
+
+std::error_code non_blocking(acceptor_core& core, bool mode) noexcept {
+  if (!core.is_open()) return asio::error::bad_descriptor;
+  core.non_blocking(mode);
+  return {};
+}
+
+std::error_code wait(acceptor_core& core, asio::socket_base::wait_type what) noexcept {
+  if (what != asio::socket_base::wait_read) return asio::error::operation_not_supported;
+  return core.wait();
+}
+
+std::error_code accept(acceptor_core& core, const asio::any_io_executor& executor, accepted_ptr& accepted) noexcept {
+  core.expect(executor);
+  return core.accept(accepted);
+}
+
+void expect(acceptor_core& core, const asio::any_io_executor& executor) { core.expect(executor); }
+
+std::error_code adopt(stream_core& stream, accepted_ptr accepted, asio::ip::tcp::endpoint* peer) {
+  if (peer) *peer = accepted->peer;
+  return stream.adopt(std::move(*accepted));
+}
+
+bool accept_step(operation& op, void* target, accepted_ptr& accepted) noexcept {
+  return static_cast<acceptor_core*>(target)->take(op, accepted);
+}
+
+bool accept_wait_step(operation&, void* target) noexcept {
+  return static_cast<acceptor_core*>(target)->ready_to_accept();
+}
+
+}  // namespace smc::detail

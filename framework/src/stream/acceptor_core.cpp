@@ -1,0 +1,317 @@
+#include "stream/acceptor_core.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/system_executor.hpp>
+#include <smc/config.hpp>
+#include <utility>
+
+#include "negotiation/clc_offer.hpp"
+#include "negotiation/local_addresses.hpp"
+#include "negotiation/local_network.hpp"
+#include "negotiation/registry.hpp"
+#include "negotiation/rendezvous.hpp"
+#include "system/sockets.hpp"
+#include "system/tcp_accept.hpp"
+
+namespace smc::detail {
+
+using namespace negotiation;  // NOLINT: this file is where the two meet
+using clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr unsigned char accept_queue = 0;
+constexpr std::size_t accept_batch = 16;
+constexpr std::chrono::milliseconds wait_slice{100};
+constexpr std::chrono::milliseconds pause_without_descriptors{20};
+
+bool is_exhaustion(const std::error_code& error) {
+  return error == asio::error::no_descriptors || error == std::errc::too_many_files_open_in_system ||
+         error == asio::error::no_memory || error == asio::error::no_buffer_space;
+}
+
+asio::any_io_executor socket_executor(const asio::any_io_executor& executor, loop_core* loop) {
+  if (loop) return loop->context().get_executor();
+  return executor;
+}
+
+}  // namespace
+
+acceptor_core::acceptor_core(const asio::any_io_executor& executor, context_service& service,
+                             std::shared_ptr<const config> settings)
+    : operation_host(service.loop()),
+      executor_(executor),
+      service_(service),
+      settings_(std::move(settings)),
+      acceptor_(socket_executor(executor, service.loop())),
+      target_service_(&service),
+      machine_(std::make_unique<server_machine>(settings_->handshake_timeout)) {}
+
+acceptor_core::~acceptor_core() {
+  if (!gone_) service_.remove_host(*this);
+}
+
+// ---- the listener's life -----------------------------------------------------------------------------------
+
+std::error_code acceptor_core::listen(int backlog) {
+  std::error_code error;
+  acceptor_.listen(backlog, error);
+  if (!error) acceptor_.non_blocking(true, error);
+  if (!error && name_.empty()) {
+    service_.exclusively([this, keep = shared_from_this()] { announce(); });
+  }
+  return error;
+}
+
+/// Without an announcement the listener serves plain TCP: local clients then find nobody here.
+void acceptor_core::announce() {
+  reason why = reason::none;
+  transports_ = usable_transports(*settings_, why);
+  if (transports_.empty()) return;
+  std::error_code error;
+  const auto local = acceptor_.local_endpoint(error);
+  if (error) return;
+  auto made = negotiation::announce(local.port());
+  if (!made) return;
+  rendezvous_ = std::move(made.value.listener);
+  if (service_.watch(rendezvous_.get(), *this)) {
+    rendezvous_.reset();
+    return;
+  }
+  name_ = std::move(made.value.name);
+  add_local_acceptor(name_, std::static_pointer_cast<acceptor_core>(shared_from_this()));
+}
+
+void acceptor_core::withdraw_announcement() noexcept {
+  if (!name_.empty()) remove_local_acceptor(name_);
+  if (rendezvous_) service_.unwatch(rendezvous_.get());
+  rendezvous_.reset();
+  name_.clear();
+  service_.unwatch_deadline(*this);
+  actions todo;
+  machine_->close(todo);
+  perform(todo);
+  for (auto& [number, weak] : links_) {
+    if (const auto link = weak.lock(); link && link->is_open()) {
+      (void)link->send(retire{});
+      local_network::of(service_).take_over(*link);
+    }
+  }
+  links_.clear();
+  pending_.clear();
+  proposals_.clear();
+  machine_ = std::make_unique<server_machine>(settings_->handshake_timeout);
+}
+
+std::error_code acceptor_core::close() noexcept {
+  if (!is_open()) return {};
+  service_.exclusively([this, keep = shared_from_this()] {
+    withdraw_announcement();
+    abort_queued(asio::error::operation_aborted);
+    const guard lock(*this);
+    ready_.clear();
+    ready_count_ = 0;
+    std::error_code ignored;
+    acceptor_.close(ignored);
+  });
+  return {};
+}
+
+void acceptor_core::release(std::shared_ptr<acceptor_core> core) noexcept {
+  (void)core->close();
+  core->keep_until_idle();
+}
+
+void acceptor_core::context_gone() noexcept {
+  gone_ = true;
+  for (auto& [number, weak] : links_) {
+    if (const auto link = weak.lock()) link->abandon();
+  }
+  links_.clear();
+  withdraw_announcement();
+  abort_queued(asio::error::operation_aborted, false);
+  ready_.clear();
+  std::error_code ignored;
+  acceptor_.close(ignored);
+}
+
+// ---- arrivals ----------------------------------------------------------------------------------------------
+
+std::error_code acceptor_core::closed_error(unsigned char) const noexcept { return asio::error::bad_descriptor; }
+
+bool acceptor_core::arm(unsigned char, operation&) noexcept {
+  if (!ready_.empty()) return false;
+  wait_for_arrivals();
+  return true;
+}
+
+void acceptor_core::disarm(unsigned char) noexcept {
+  if (waiting_for_arrivals_) stop_waiting_.emit(asio::cancellation_type::terminal);
+}
+
+void acceptor_core::waiting_changed(int difference) noexcept {
+  waiting_ += difference;
+  service_.waiting_changed(difference, executor_);
+}
+
+void acceptor_core::expect(const asio::any_io_executor& executor) {
+  target_service_ = &context_service::of(executor);
+}
+
+void acceptor_core::wait_for_arrivals() {
+  if (waiting_for_arrivals_ || !is_open()) return;
+  waiting_for_arrivals_ = true;
+  auto arrived = [this, keep = shared_from_this()](std::error_code error) {
+    if (service_.loop()) service_.loop()->internal_handler();
+    {
+      const guard lock(*this);
+      waiting_for_arrivals_ = false;
+    }
+    if (!error) service_.exclusively([this, keep] { serve(false); });
+    const guard lock(*this);
+    if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
+  };
+  acceptor_.async_wait(asio::socket_base::wait_read,
+                       asio::bind_cancellation_slot(
+                           stop_waiting_.slot(), asio::bind_executor(asio::system_executor(), std::move(arrived))));
+}
+
+void acceptor_core::serve_arrivals() noexcept {
+  service_.exclusively([this, keep = shared_from_this()] {
+    service_.poll_descriptors();
+    serve(true);
+  });
+}
+
+/// Accepts what TCP has ready: as much as operations wait for, or (for clients that negotiate) all there is.
+void acceptor_core::serve(bool eagerly) {
+  if (!is_open() || serving_) return;
+  serving_ = true;
+  std::vector<negotiation::connection_id> fresh;
+  for (bool more = true; more;) {
+    fresh.clear();
+    while (fresh.size() < accept_batch && more) {
+      const auto wanted = waiting_.load() - static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
+      more = (eagerly || wanted > 0) && accept_one(fresh);
+    }
+    if (fresh.empty()) break;
+    // Intents are sent before their TCP connections are made: after this look none of them is missing.
+    service_.poll_descriptors();
+    actions todo;
+    for (const auto id : fresh) {
+      const auto found = pending_.find(id);
+      if (found == pending_.end()) continue;
+      const bool own = is_own_address(found->second.peer.address());
+      const four_tuple tuple{negotiation::endpoint(found->second.peer), negotiation::endpoint(found->second.local)};
+      machine_->tcp_accepted(id, tuple, own, clock::now(), todo);
+    }
+    perform(todo);
+  }
+  serving_ = false;
+  watch_deadline();
+}
+
+bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
+  auto accepted = system::accept_tcp(acceptor_.native_handle());
+  if (!accepted) {
+    if (accepted.error == asio::error::would_block) return false;
+    if (accepted.error == asio::error::connection_aborted) return true;
+    if (waiting_.load() > 0) {
+      if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
+      deliver(accepted.error, nullptr);
+    }
+    return false;
+  }
+  pending p;
+  p.socket = std::move(accepted.value.socket);
+  p.peer = accepted.value.peer;
+  if (transports_.empty()) {
+    accepted_ptr plain(new accepted_connection{std::move(p.socket), p.peer, {}});
+    deliver({}, std::move(plain));
+    return true;
+  }
+  p.local = accepted.value.local;
+  const auto id = static_cast<negotiation::connection_id>(++last_connection_);
+  pending_.emplace(id, std::move(p));
+  fresh.push_back(id);
+  return true;
+}
+
+/// To whoever waits, as soon as nobody is inside the exclusive section.
+void acceptor_core::deliver(std::error_code error, accepted_ptr accepted) {
+  ++ready_count_;
+  service_.defer([this, keep = shared_from_this(), error,
+                  shared = std::make_shared<accepted_ptr>(std::move(accepted))] {
+    {
+      const guard lock(*this);
+      if (!is_open()) return;
+      ready_.push_back({error, std::move(*shared)});
+    }
+    ready(accept_queue, true);
+  });
+}
+
+bool acceptor_core::take(operation& op, accepted_ptr& accepted) noexcept {
+  if (ready_.empty()) return false;
+  op.error = ready_.front().error;
+  accepted = std::move(ready_.front().connection);
+  ready_.pop_front();
+  --ready_count_;
+  return true;
+}
+
+bool acceptor_core::ready_to_accept() noexcept {
+  if (!ready_.empty()) return true;
+  pollfd p{acceptor_.native_handle(), POLLIN, 0};
+  return ::poll(&p, 1, 0) > 0;
+}
+
+std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
+  struct one_more {  // as an operation that waits
+    std::atomic<std::ptrdiff_t>& count;
+    explicit one_more(std::atomic<std::ptrdiff_t>& c) : count(c) { ++count; }
+    ~one_more() { --count; }
+  } const waiting(waiting_);
+  for (;;) {
+    if (!is_open()) return asio::error::bad_descriptor;
+    service_.exclusively([this, keep = shared_from_this()] {
+      service_.poll_descriptors();
+      serve(false);
+    });
+    {
+      const guard lock(*this);
+      if (!ready_.empty()) {
+        const std::error_code error = ready_.front().error;
+        accepted = std::move(ready_.front().connection);
+        ready_.pop_front();
+        --ready_count_;
+        return error;
+      }
+    }
+    if (non_blocking_) return asio::error::would_block;
+    std::array<pollfd, 2> wait{pollfd{acceptor_.native_handle(), POLLIN, 0},
+                               pollfd{service_.control_descriptor(), POLLIN, 0}};
+    (void)::poll(wait.data(), wait.size(), static_cast<int>(wait_slice.count()));
+  }
+}
+
+std::error_code acceptor_core::wait() noexcept {
+  for (;;) {
+    if (!is_open()) return asio::error::bad_descriptor;
+    {
+      const guard lock(*this);
+      if (ready_to_accept()) return {};
+    }
+    if (non_blocking_) return asio::error::would_block;
+    pollfd p{acceptor_.native_handle(), POLLIN, 0};
+    (void)::poll(&p, 1, static_cast<int>(wait_slice.count()));
+  }
+}
+
+}  // namespace smc::detail

@@ -1,0 +1,141 @@
+#pragma once
+// An acceptor without its types: the listening TCP socket, the announcement beside it, and the handshakes of those
+// clients that want something faster than TCP.
+#include <asio/any_io_executor.hpp>
+#include <asio/ip/tcp.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <smc/detail/acceptor_api.hpp>
+#include <smc/detail/operation.hpp>
+
+#include "negotiation/handshake.hpp"
+#include "negotiation/link.hpp"
+#include "negotiation/local_acceptors.hpp"
+#include "negotiation/server_machine.hpp"
+#include "stream/context_service.hpp"
+#include "stream/stream_core.hpp"
+
+namespace smc::detail {
+
+/// A connection that was accepted and not yet handed to a stream.
+struct accepted_connection {
+  system::descriptor socket;
+  asio::ip::tcp::endpoint peer;
+  established outcome;
+};
+
+class acceptor_core final : public operation_host,
+                            public negotiation::local_acceptor,
+                            public negotiation::link_handler,
+                            private descriptor_watcher,
+                            private deadline_watcher {
+ public:
+  acceptor_core(const asio::any_io_executor& executor, context_service& service,
+                std::shared_ptr<const config> settings);
+  ~acceptor_core() override;
+
+  bool is_open() const noexcept { return acceptor_.is_open(); }
+  asio::ip::tcp::acceptor& acceptor() noexcept { return acceptor_; }
+  const asio::ip::tcp::acceptor& acceptor() const noexcept { return acceptor_; }
+  std::error_code listen(int backlog);
+  std::error_code close() noexcept;
+  static void release(std::shared_ptr<acceptor_core> core) noexcept;
+  void non_blocking(bool mode) noexcept { non_blocking_ = mode; }
+  bool non_blocking() const noexcept { return non_blocking_; }
+
+  std::error_code accept(accepted_ptr& accepted) noexcept;
+  std::error_code wait() noexcept;
+  bool take(operation& op, accepted_ptr& accepted) noexcept;
+  bool ready_to_accept() noexcept;
+  void expect(const asio::any_io_executor& executor);
+
+  void serve_arrivals() noexcept override;
+  void context_gone() noexcept override;
+
+ private:
+  using actions = negotiation::server_machine::actions;
+
+  struct pending {  // an accepted TCP connection whose transport is being chosen
+    system::descriptor socket;
+    asio::ip::tcp::endpoint peer;
+    asio::ip::tcp::endpoint local;
+    std::shared_ptr<negotiation::link> link;  // from `answer` on
+    negotiation::transport* chosen = nullptr;
+    std::unique_ptr<negotiation::handshake> handshake;
+    std::vector<std::byte> accept_clc;
+    clc::proposal proposed;
+  };
+  struct stored_proposal {
+    std::weak_ptr<negotiation::link> link;
+    negotiation::proposal message;
+  };
+
+  // operation_host
+  void* target(unsigned char) noexcept override { return is_open() ? this : nullptr; }
+  std::error_code closed_error(unsigned char) const noexcept override;
+  bool arm(unsigned char queue, operation& head) noexcept override;
+  void disarm(unsigned char queue) noexcept override;
+  void waiting_changed(int difference) noexcept override;
+
+  // The rest: exclusively in the context.
+  void announce();
+  void withdraw_announcement() noexcept;
+  void serve(bool eagerly);
+  bool accept_one(std::vector<negotiation::connection_id>& fresh);
+  void deliver(std::error_code error, accepted_ptr accepted);
+  void wait_for_arrivals();
+
+  void perform(actions& todo);
+  void act(const negotiation::server_action& action, actions& more);
+  void answer(const negotiation::server_action& action, actions& more);
+  void establish(const negotiation::server_action& action, actions& more);
+  void hand_over_pending(const negotiation::server_action& action, bool on_transport);
+  void send_decline(const negotiation::attempt_key& to, reason why);
+  negotiation::transport* choose(const negotiation::proposal& message, clc::proposal& proposed, reason& why);
+
+  void on_event(std::uint32_t events) noexcept override;  // of the rendezvous listener
+  void received(negotiation::link& from, const negotiation::message& what,
+                std::span<system::descriptor> descriptors) override;
+  void violated(negotiation::link& from, reason why) override;
+  void ended(negotiation::link& from) override;
+  void on_deadline(std::chrono::steady_clock::time_point now) noexcept override;
+  void watch_deadline();
+
+  const asio::any_io_executor executor_;
+  context_service& service_;
+  const std::shared_ptr<const config> settings_;
+  asio::ip::tcp::acceptor acceptor_;
+  std::vector<negotiation::transport*> transports_;
+  std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
+
+  system::descriptor rendezvous_;
+  std::string name_;
+  std::unique_ptr<negotiation::server_machine> machine_;
+  std::map<negotiation::link_id, std::weak_ptr<negotiation::link>> links_;
+  std::map<negotiation::connection_id, pending> pending_;
+  std::map<negotiation::attempt_key, stored_proposal> proposals_;
+  std::uint64_t last_connection_ = 0;
+  bool serving_ = false;
+  bool waiting_for_arrivals_ = false;  // with the host's lock
+  asio::cancellation_signal stop_waiting_;
+
+  // While a CONFIRM is looked at:
+  const negotiation::confirm* confirm_ = nullptr;
+  std::span<system::descriptor> confirm_descriptors_;
+
+  // With the host's lock:
+  struct result {
+    std::error_code error;
+    accepted_ptr connection;
+  };
+  std::deque<result> ready_;
+  std::atomic<std::size_t> ready_count_{0};
+  std::atomic<std::ptrdiff_t> waiting_{0};
+
+  bool non_blocking_ = false;
+  bool gone_ = false;
+  std::chrono::steady_clock::time_point paused_until_{};
+};
+
+}  // namespace smc::detail

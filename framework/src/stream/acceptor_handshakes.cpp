@@ -1,0 +1,241 @@
+// The glue of the server's side: carries out what server_machine decides, with links and transports.
+#include <asio/error.hpp>
+#include <smc/config.hpp>
+#include <utility>
+
+#include "negotiation/clc_offer.hpp"
+#include "negotiation/local_network.hpp"
+#include "negotiation/registry.hpp"
+#include "stream/acceptor_core.hpp"
+#include "system/sockets.hpp"
+#include "system/tcp_accept.hpp"
+
+namespace smc::detail {
+
+using namespace negotiation;  // NOLINT: this file is where the two meet
+using clock = std::chrono::steady_clock;
+
+namespace {
+
+link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id()); }
+
+}  // namespace
+
+// ---- what comes in -----------------------------------------------------------------------------------------
+
+/// Clients call.
+void acceptor_core::on_event(std::uint32_t) noexcept {
+  for (;;) {
+    auto called = system::accept_from(rendezvous_, true);
+    if (!called) return;
+    auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
+    if (made->open()) continue;
+    links_[id_of(*made)] = made;
+    local_network::of(service_).keep(made);
+    made->receive_all();
+  }
+}
+
+void acceptor_core::received(negotiation::link& from, const message& what,
+                             std::span<system::descriptor> descriptors) {
+  const link_id id = id_of(from);
+  actions todo;
+  if (const auto* i = std::get_if<intent>(&what)) {
+    machine_->intent(id, i->attempt, todo);
+  } else if (const auto* p = std::get_if<proposal>(&what)) {
+    proposals_.insert_or_assign(attempt_key{id, p->attempt}, stored_proposal{from.weak_from_this(), *p});
+    machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
+    // A loop accepts ahead of the program, as TCP's backlog does: the client need not wait for it.
+    if (todo.empty() && !serving_) {
+      service_.defer([this, keep = shared_from_this()] { serve_arrivals(); });
+    }
+  } else if (const auto* c = std::get_if<confirm>(&what)) {
+    confirm_ = c;
+    confirm_descriptors_ = descriptors;
+    machine_->confirm(id, c->attempt, todo);
+  } else if (const auto* d = std::get_if<decline>(&what)) {
+    machine_->decline(id, d->attempt, reason_of(*d), todo);
+    proposals_.erase({id, d->attempt});
+  } else if (const auto* w = std::get_if<withdraw>(&what)) {
+    machine_->withdraw(id, w->attempt, todo);
+    proposals_.erase({id, w->attempt});
+  } else {
+    from.close();
+    machine_->hung_up(id, todo);
+  }
+  perform(todo);
+  confirm_ = nullptr;
+}
+
+void acceptor_core::violated(negotiation::link&, reason) {}  // ended() follows
+
+void acceptor_core::ended(negotiation::link& from) {
+  const auto keep = from.shared_from_this();
+  actions todo;
+  machine_->hung_up(id_of(from), todo);
+  perform(todo);
+  const attempt_key first{id_of(from), 0};
+  for (auto i = proposals_.lower_bound(first); i != proposals_.end() && i->first.link == first.link;) {
+    i = proposals_.erase(i);
+  }
+  links_.erase(id_of(from));
+  local_network::of(service_).forget(from);
+}
+
+void acceptor_core::on_deadline(clock::time_point now) noexcept {
+  actions todo;
+  machine_->deadline(now, todo);
+  perform(todo);
+  watch_deadline();
+}
+
+void acceptor_core::watch_deadline() {
+  if (const auto when = machine_->next_deadline()) service_.watch_deadline(*this, *when);
+}
+
+// ---- what the machine asks for -----------------------------------------------------------------------------
+
+void acceptor_core::perform(actions& todo) {
+  // Carrying out an action may lead to further ones, which come behind those already asked for.
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    actions more;
+    act(server_action(todo[i]), more);
+    todo.insert(todo.end(), more.begin(), more.end());
+  }
+}
+
+void acceptor_core::act(const server_action& action, actions& more) {
+  switch (action.what) {
+    case server_action::kind::answer:
+      answer(action, more);
+      break;
+    case server_action::kind::establish:
+      establish(action, more);
+      break;
+    case server_action::kind::abandon: {
+      auto& p = pending_.at(action.connection);
+      p.handshake.reset();
+      p.chosen = nullptr;
+      proposals_.erase(action.by);
+      break;
+    }
+    case server_action::kind::send_decline:
+      send_decline(action.by, action.why);
+      break;
+    case server_action::kind::deliver:
+      hand_over_pending(action, true);
+      break;
+    case server_action::kind::deliver_tcp:
+      hand_over_pending(action, false);
+      break;
+    case server_action::kind::drop: {
+      auto& p = pending_.at(action.connection);
+      system::reset_on_close(p.socket);
+      pending_.erase(action.connection);
+      break;
+    }
+  }
+}
+
+negotiation::transport* acceptor_core::choose(const proposal& message, clc::proposal& proposed, reason& why) {
+  bool offers_smcd = false;
+  if (!message.clc.empty()) {
+    const auto decoded = clc::decode_proposal(message.clc);
+    if (!decoded) {
+      why = reason::protocol_error;
+      return nullptr;
+    }
+    proposed = *decoded;
+    offers_smcd = proposed.offers_d_v2();
+  }
+  for (negotiation::transport* each : transports_) {
+    if (each->kind() == transport_kind::smc_d && offers_smcd) return each;
+    for (const part& p : message.parts) {
+      if (p.transport == each->name()) return each;
+    }
+  }
+  why = reason::not_offered;
+  return nullptr;
+}
+
+void acceptor_core::answer(const server_action& action, actions& more) {
+  auto& p = pending_.at(action.connection);
+  const auto stored = proposals_.find(action.by);
+  const auto link = stored == proposals_.end() ? nullptr : stored->second.link.lock();
+  reason why = link ? reason::none : reason::rendezvous_unreachable;
+  if (why == reason::none && !is_allowed_user(*settings_, link->peer().uid)) why = reason::other_user;
+  negotiation::accept message;
+  offer given;
+  if (why == reason::none) p.chosen = choose(stored->second.message, p.proposed, why);
+  if (why == reason::none) {
+    p.link = link;
+    context_service& target = *target_service_;
+    p.handshake = p.chosen->begin({target, *link, *settings_, 0, 0, &target != &service_});
+    received_offer proposed;
+    for (const part& each : stored->second.message.parts) {
+      if (each.transport == p.chosen->name()) proposed.extension = each.extension;
+    }
+    why = p.handshake->answer(proposed, given);
+  }
+  if (why == reason::none) {
+    message.attempt = action.by.attempt;
+    message.transport = p.chosen->name();
+    message.extension = given.extension;
+    message.descriptors = static_cast<std::uint8_t>(given.descriptors.size());
+    if (given.smcd) encode_endpoint(clc::message_type::accept, *given.smcd, message.clc);
+    p.accept_clc = message.clc;
+    if (link->send(message, given.descriptors)) why = reason::rendezvous_unreachable;
+  }
+  if (stored != proposals_.end()) proposals_.erase(stored);
+  if (why == reason::none) {
+    machine_->answered(action.connection, clock::now(), more);
+  } else {
+    p.handshake.reset();
+    machine_->answer_failed(action.connection, why, more);
+  }
+}
+
+void acceptor_core::establish(const server_action& action, actions& more) {
+  auto& p = pending_.at(action.connection);
+  reason why = reason::none;
+  const clc_answer answer(confirm_->clc, confirm_->transport, transports_);
+  if (answer.chosen() != p.chosen) why = reason::protocol_error;
+  if (why == reason::none) why = answer.check_confirm(p.proposed, p.accept_clc);
+  if (why == reason::none) {
+    why = p.handshake->establish({answer.smcd(), confirm_->extension, confirm_descriptors_});
+  }
+  if (why == reason::none) {
+    machine_->established(action.connection, more);
+  } else {
+    p.handshake.reset();
+    machine_->establish_failed(action.connection, why, more);
+  }
+}
+
+void acceptor_core::hand_over_pending(const server_action& action, bool on_transport) {
+  const auto found = pending_.find(action.connection);
+  pending p = std::move(found->second);
+  pending_.erase(found);
+  accepted_ptr accepted(new accepted_connection{std::move(p.socket), p.peer, {}});
+  if (on_transport) {
+    accepted->outcome.carrier = p.handshake->take();
+    accepted->outcome.kind = p.chosen->kind();
+    accepted->outcome.name = p.chosen->name();
+    accepted->outcome.peer = p.link->peer();
+  } else {
+    accepted->outcome.reason = make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
+    if (settings_->fallback == fallback_policy::forbid) return;  // refused, as the configuration wants it
+  }
+  deliver({}, std::move(accepted));
+}
+
+void acceptor_core::send_decline(const attempt_key& to, reason why) {
+  proposals_.erase(to);
+  const auto found = links_.find(to.link);
+  if (found == links_.end()) return;
+  if (const auto link = found->second.lock(); link && link->is_open()) {
+    (void)link->send(decline_because(to.attempt, why));
+  }
+}
+
+}  // namespace smc::detail

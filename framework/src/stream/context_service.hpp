@@ -1,0 +1,165 @@
+#pragma once
+// What the library keeps for each execution context: who waits there, and how they are woken.
+//
+// Two descriptors wake a context: the doorbell (an eventfd that peers ring), and one epoll set holding every
+// other descriptor of the library (rendezvous sockets, pidfds, a timer). An event_loop is attached to both for
+// good, without counting as work; another context waits on them only while a user's operation waits, so that
+// run() and join() return as if the library were not there.
+#include <array>
+#include <asio/any_io_executor.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <smc/detail/loop_core.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "system/descriptor.hpp"
+
+namespace smc::detail {
+
+class operation_host;
+
+/// Told about events of one descriptor in a context's epoll set; called exclusively (see below).
+class descriptor_watcher {
+ public:
+  virtual void on_event(std::uint32_t epoll_events) noexcept = 0;
+
+ protected:
+  ~descriptor_watcher() = default;
+};
+
+/// Something with a deadline; called exclusively.
+class deadline_watcher {
+ public:
+  virtual void on_deadline(std::chrono::steady_clock::time_point now) noexcept = 0;
+
+ protected:
+  ~deadline_watcher() = default;
+};
+
+/// What a context polls while awake, and announces its sleep to.
+class wake_source : public poller {
+ public:
+  virtual ~wake_source() = default;
+  /// Nothing will come of it any more.
+  virtual bool finished() const noexcept = 0;
+};
+
+class context_service final : public asio::execution_context::service, private poller {
+ public:
+  using key_type = context_service;
+  using clock = std::chrono::steady_clock;
+  static asio::execution_context::id id;
+
+  explicit context_service(asio::execution_context& context);
+  static context_service& of(const asio::any_io_executor& executor);
+
+  loop_core* loop() const noexcept { return loop_; }
+  /// Distinguishes contexts of this process (and its forks) from each other.
+  std::uint32_t number() const noexcept { return number_; }
+
+  /// Handshake state of this context (links, attempts, acceptors, the watched descriptors) belongs to whoever
+  /// is inside: on an event_loop its thread (f may be run there a little later), elsewhere the mutex' owner.
+  /// Not to be nested for two contexts.
+  template <typename F>
+  void exclusively(F&& f) {
+    if (loop_) {
+      loop_->run_exclusive([this, f = std::forward<F>(f)]() mutable {
+        const section inside(*this);
+        f();
+      });
+    } else {
+      const section inside(*this);
+      f();
+    }
+  }
+
+  // Exclusively:
+  std::error_code watch(int descriptor, descriptor_watcher& watcher);
+  void unwatch(int descriptor) noexcept;
+  void watch_deadline(deadline_watcher& watcher, clock::time_point when);
+  void unwatch_deadline(deadline_watcher& watcher) noexcept;
+  /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
+  void defer(std::function<void()> call);
+  /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
+  void poll_descriptors() noexcept;
+
+  /// What a blocked caller polls together with its own descriptors; -1 before anything was watched.
+  int control_descriptor() const noexcept { return control_.get(); }
+
+  /// Link groups of this context, with which it goes to sleep and wakes up. Any thread; on an event_loop that another
+  /// thread runs the source is polled a little later.
+  void add_source(std::shared_ptr<wake_source> source);
+  /// The eventfd that peers ring. Made at the first call. Any thread.
+  std::error_code doorbell(int& descriptor);
+
+  /// Operations that wait here; `executor` is one of this context's.
+  void waiting_changed(int difference, const asio::any_io_executor& executor) noexcept;
+
+  void add_host(operation_host& host);
+  void remove_host(operation_host& host) noexcept;
+
+ private:
+  void shutdown() override;
+  bool poll() noexcept override;
+  bool before_sleep() noexcept override;
+  void after_sleep() noexcept override;
+
+  void enter() noexcept;
+  void leave() noexcept;
+  class section {
+   public:
+    explicit section(context_service& service) noexcept : service_(service) { service_.enter(); }
+    ~section() { service_.leave(); }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+
+   private:
+    context_service& service_;
+  };
+  std::error_code open_control();
+  void dispatch_events() noexcept;
+  void expire() noexcept;
+  void set_timer(clock::time_point when) noexcept;
+  void attach(const asio::any_io_executor& executor);
+  void start_waits();
+  void stop_waits() noexcept;
+  void wait_for_doorbell();
+  void wait_for_control();
+  void handled() noexcept;
+  std::vector<std::shared_ptr<wake_source>> sources() const;
+
+  loop_core* loop_;
+  const std::uint32_t number_;
+
+  std::recursive_mutex mutex_;  // exclusive sections
+  int depth_ = 0;
+  std::vector<std::function<void()>> deferred_;
+  system::descriptor control_;
+  system::descriptor timer_;
+  std::unordered_map<int, descriptor_watcher*> watched_;
+  std::multimap<clock::time_point, deadline_watcher*> deadlines_;
+  std::optional<clock::time_point> timer_set_;
+
+  mutable std::recursive_mutex wake_mutex_;  // guards what follows, where there is no loop
+  system::descriptor doorbell_;
+  std::vector<std::shared_ptr<wake_source>> sources_;
+  std::optional<asio::any_io_executor> executor_;  // of whoever waited first
+  std::optional<asio::posix::stream_descriptor> doorbell_wait_;
+  std::optional<asio::posix::stream_descriptor> control_wait_;
+  std::uint64_t rings_ = 0;
+  std::int64_t waiting_ = 0;
+  bool doorbell_pending_ = false;
+  bool control_pending_ = false;
+  int handling_ = 0;
+
+  std::mutex hosts_mutex_;
+  std::vector<operation_host*> hosts_;
+};
+
+}  // namespace smc::detail

@@ -1,0 +1,453 @@
+#include "stream/stream_core.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <asio/error.hpp>
+#include <asio/prefer.hpp>
+#include <smc/config.hpp>
+#include <utility>
+
+#include "negotiation/connect_attempt.hpp"
+#include "negotiation/registry.hpp"
+#include "statistics/registry.hpp"
+#include "stream/acceptor_core.hpp"
+
+namespace smc::detail {
+
+namespace {
+
+constexpr std::chrono::milliseconds wait_slice{100};  // between looks for the peer's death
+
+/// Counts one try of a request: the request itself once, what it moved.
+void count(direction_counters& counters, bool& counted, std::size_t size, const transfer_result& result) noexcept {
+  const bool waits = result.error == asio::error::would_block;
+  if (!counted && (waits || result.bytes != 0)) {
+    counted = true;
+    counters.request(size);
+    if (waits) counters.buffer_full();
+  }
+  if (result.bytes != 0) counters.transferred(result.bytes);
+}
+
+void count_bytes(direction_counters& counters, std::size_t n) noexcept {
+  if (n == 0) return;
+  counters.request(n);
+  counters.transferred(n);
+}
+
+asio::any_io_executor socket_executor(const asio::any_io_executor& executor, loop_core* loop) {
+  // On an event_loop waits are the library's own business: they run in the inner context, uncounted.
+  if (loop) return loop->context().get_executor();
+  return executor;
+}
+
+}  // namespace
+
+stream_core::stream_core(const asio::any_io_executor& executor, context_service& service,
+                         std::shared_ptr<const config> settings)
+    : operation_host(service.loop()),
+      executor_(executor),
+      service_(service),
+      settings_(std::move(settings)),
+      socket_(socket_executor(executor, service.loop())) {
+  read_side_.core = write_side_.core = this;
+  write_side_.which = direction::write;
+}
+
+stream_core::~stream_core() {
+  if (!gone_) service_.remove_host(*this);
+}
+
+void stream_core::side::ready() noexcept {
+  core->operation_host::ready(which == direction::read ? read_queue : write_queue);
+  if (which == direction::write) core->drive_leftover();
+}
+
+// ---- the connection's life ---------------------------------------------------------------------------------
+
+std::error_code stream_core::open(const asio::ip::tcp& protocol) {
+  std::error_code error;
+  if (is_open()) return asio::error::already_open;
+  socket_.open(protocol, error);
+  return error;
+}
+
+std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) {
+  std::error_code error;
+  socket_.bind(endpoint, error);
+  return error;
+}
+
+void stream_core::settle(established&& outcome) {
+  outcome_ = std::move(outcome);
+  connection_ = outcome_.carrier ? std::move(outcome_.carrier)
+                                 : negotiation::make_tcp_connection(socket_, loop());
+  record_.emplace(outcome_.kind, *connection_);
+  if (outcome_.reason) count_fallback(static_cast<reason>(outcome_.reason.value()));
+}
+
+std::error_code stream_core::adopt(accepted_connection&& accepted) {
+  if (is_open()) return asio::error::already_open;
+  std::error_code error;
+  socket_.assign(accepted.peer.protocol(), accepted.socket.get(), error);
+  if (error) return error;
+  (void)accepted.socket.release();
+  settle(std::move(accepted.outcome));
+  return {};
+}
+
+std::error_code stream_core::close() noexcept {
+  if (is_open()) exclusively([this] { close_here(); });
+  return {};
+}
+
+/// Ends pending operations, then the connection.
+void stream_core::close_here(bool call_handlers) noexcept {
+  abort_queued(asio::error::operation_aborted, call_handlers);
+  const guard lock(*this);
+  if (record_) record_->finish();
+  record_.reset();
+  if (connection_) {
+    if (linger_reset_) {
+      connection_->abort();
+    } else {
+      connection_->close();
+    }
+    connection_.reset();
+  }
+  leftover_work_.reset();
+  std::error_code ignored;
+  socket_.close(ignored);
+}
+
+void stream_core::release(std::shared_ptr<stream_core> core) noexcept {
+  stream_core* self = core.get();
+  self->exclusively([self, keep = std::move(core)] {
+    self->close_here();
+    self->keep_until_idle();
+  });
+}
+
+void stream_core::context_gone() noexcept {
+  gone_ = true;
+  close_here(false);
+}
+
+std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noexcept {
+  const guard lock(*this);
+  if (!is_open()) return asio::error::bad_descriptor;
+  if (!connection_) return asio::error::not_connected;
+  const auto error = connection_->shutdown(what);
+  return error;
+}
+
+// ---- options -----------------------------------------------------------------------------------------------
+
+std::error_code stream_core::set_option(int level, int name, const void* value, std::size_t size) noexcept {
+  if (!is_open()) return asio::error::bad_descriptor;
+  if (::setsockopt(socket_.native_handle(), level, name, value, static_cast<socklen_t>(size)) != 0) {
+    return std::error_code(errno, asio::error::get_system_category());
+  }
+  if (level != SOL_SOCKET) return {};
+  if (name == SO_LINGER && size == sizeof(linger)) {
+    const auto& l = *static_cast<const linger*>(value);
+    linger_reset_ = l.l_onoff != 0 && l.l_linger == 0;
+  } else if (size == sizeof(int) && *static_cast<const int*>(value) > 0) {
+    const auto bytes = static_cast<std::size_t>(*static_cast<const int*>(value));
+    if (name == SO_RCVBUF) receive_size_ = bytes;
+    if (name == SO_SNDBUF) send_size_ = bytes;
+  }
+  return {};
+}
+
+std::error_code stream_core::get_option(int level, int name, void* value, std::size_t* size) const noexcept {
+  if (!is_open()) return asio::error::bad_descriptor;
+  auto length = static_cast<socklen_t>(*size);
+  auto& socket = const_cast<asio::ip::tcp::socket&>(socket_);
+  if (::getsockopt(socket.native_handle(), level, name, value, &length) != 0) {
+    return std::error_code(errno, asio::error::get_system_category());
+  }
+  *size = length;
+  return {};
+}
+
+std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint, bool remote) const noexcept {
+  std::error_code error;
+  endpoint = remote ? socket_.remote_endpoint(error) : socket_.local_endpoint(error);
+  return error;
+}
+
+// ---- blocking calls ----------------------------------------------------------------------------------------
+
+std::error_code stream_core::not_usable(bool writing) const noexcept {
+  if (!is_open()) return asio::error::bad_descriptor;
+  return writing ? asio::error::broken_pipe : asio::error::not_connected;
+}
+
+/// Repeats `attempt` until it does not answer would_block.
+template <typename Try>
+std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attempt) noexcept {
+  for (;;) {
+    std::error_code error;
+    {
+      const guard lock(*this);
+      error = connection_ ? attempt(*connection_) : not_usable(d == direction::write);
+    }
+    if (error != asio::error::would_block || non_blocking_) return error;
+    connection_->wait(d, min, wait_slice);
+    // Nobody else may be looking for the peer's death.
+    if (outcome_.kind != transport_kind::tcp) {
+      service_.exclusively([this] { service_.poll_descriptors(); });
+    }
+  }
+}
+
+transfer_result stream_core::read(std::span<const asio::mutable_buffer> buffers) noexcept {
+  transfer_result result;
+  if (buffers.empty()) return result;
+  bool counted = false;
+  result.error = blocking(direction::read, 1, [&](connection& c) {
+    const transfer_result r = c.read_some(buffers);
+    count(record_->received, counted, asio::buffer_size(buffers), r);
+    result.bytes = r.bytes;
+    return r.error;
+  });
+  return result;
+}
+
+transfer_result stream_core::write(std::span<const asio::const_buffer> buffers) noexcept {
+  transfer_result result;
+  if (buffers.empty()) return result;
+  bool counted = false;
+  result.error = blocking(direction::write, 1, [&](connection& c) {
+    const transfer_result r = c.write_some(buffers);
+    count(record_->sent, counted, asio::buffer_size(buffers), r);
+    result.bytes = r.bytes;
+    return r.error;
+  });
+  return result;
+}
+
+transfer_result stream_core::peek(std::span<const asio::mutable_buffer> buffers) noexcept {
+  transfer_result result;
+  if (buffers.empty()) return result;
+  result.error = blocking(direction::read, 1, [&](connection& c) -> std::error_code {
+    asio::const_buffer bytes;
+    const auto error = c.data(1, bytes);
+    result.bytes = asio::buffer_copy(buffers, bytes);
+    return result.bytes != 0 ? std::error_code() : error;
+  });
+  return result;
+}
+
+std::error_code stream_core::wait(asio::socket_base::wait_type what) noexcept {
+  if (what == asio::socket_base::wait_error) return asio::error::operation_not_supported;
+  const direction d = what == asio::socket_base::wait_read ? direction::read : direction::write;
+  return blocking(d, 1, [&](connection& c) { return c.poll(d, 1); });
+}
+
+std::size_t stream_core::available(std::error_code& error) noexcept {
+  const guard lock(*this);
+  error = connection_ ? std::error_code() : not_usable(false);
+  return connection_ ? connection_->available() : 0;
+}
+
+std::error_code stream_core::prepare(std::size_t max, asio::mutable_buffer& room) noexcept {
+  const guard lock(*this);
+  room = {};
+  if (!connection_) return not_usable(true);
+  if (max == 0) return {};
+  const auto error = connection_->prepare(1, max, room);
+  return error == asio::error::would_block ? std::error_code() : error;
+}
+
+std::error_code stream_core::commit(std::size_t n) noexcept {
+  std::error_code error;
+  {
+    const guard lock(*this);
+    if (!connection_) return not_usable(true);
+    error = connection_->commit(n);
+    if (!error || error == asio::error::would_block) count_bytes(record_->sent, n);
+  }
+  if (error == asio::error::would_block) {
+    leftover_work_ = asio::prefer(executor_, asio::execution::outstanding_work.tracked);
+    drive_leftover();
+    error.clear();
+  }
+  return error;
+}
+
+/// Has the transport pass on what commit() left with it, whenever it can.
+void stream_core::drive_leftover() noexcept {
+  const guard lock(*this);
+  if (!leftover_work_) return;
+  if (!connection_ || connection_->poll(direction::write, 1) != asio::error::would_block) {
+    leftover_work_.reset();
+  } else {
+    (void)connection_->arm(direction::write, 1, write_side_);
+  }
+}
+
+std::error_code stream_core::data(asio::const_buffer& bytes) noexcept {
+  const guard lock(*this);
+  bytes = {};
+  if (!connection_) return not_usable(false);
+  const auto error = connection_->data(1, bytes);
+  return error == asio::error::would_block || bytes.size() != 0 ? std::error_code() : error;
+}
+
+std::error_code stream_core::consume(std::size_t n) noexcept {
+  const guard lock(*this);
+  if (!connection_) return not_usable(false);
+  const auto error = connection_->consume(n);
+  if (!error) count_bytes(record_->received, n);
+  return error;
+}
+
+connection_statistics stream_core::statistics() const {
+  const guard lock(*this);
+  return record_ ? record_->snapshot() : connection_statistics();
+}
+
+// ---- operations --------------------------------------------------------------------------------------------
+
+void* stream_core::target(unsigned char queue) noexcept {
+  return connection_ || queue == connect_queue ? this : nullptr;
+}
+
+std::error_code stream_core::closed_error(unsigned char queue) const noexcept {
+  return not_usable(queue == write_queue);
+}
+
+bool stream_core::arm(unsigned char queue, operation&) noexcept {
+  switch (queue) {
+    case read_queue:
+      return connection_->arm(direction::read, wanted_[0], read_side_);
+    case write_queue:
+      return connection_->arm(direction::write, wanted_[1], write_side_);
+    default:
+      return true;  // told by the attempt, or ended by close() and cancel()
+  }
+}
+
+void stream_core::disarm(unsigned char queue) noexcept {
+  if (queue == connect_queue && attempt_) {
+    given_up_ = std::move(attempt_);
+    std::error_code ignored;
+    socket_.close(ignored);
+  }
+  if (!connection_) return;
+  if (queue == read_queue) connection_->disarm(direction::read);
+  if (queue == write_queue && !leftover_work_) connection_->disarm(direction::write);
+}
+
+void stream_core::disarmed() noexcept {
+  std::shared_ptr<connect_attempt> attempt;
+  {
+    const guard lock(*this);
+    attempt = std::move(given_up_);
+  }
+  if (attempt) attempt->cancel();
+}
+
+bool stream_core::read_step(operation& op, std::span<const asio::mutable_buffer> buffers,
+                            std::size_t& n) noexcept {
+  if (buffers.empty()) return true;
+  const transfer_result result = connection_->read_some(buffers);
+  count(record_->received, op.counted, asio::buffer_size(buffers), result);
+  if (result.error == asio::error::would_block) {
+    wanted_[0] = 1;
+    return false;
+  }
+  op.error = result.error;
+  n = result.bytes;
+  return true;
+}
+
+bool stream_core::write_step(operation& op, std::span<const asio::const_buffer> buffers,
+                             std::size_t& n) noexcept {
+  if (buffers.empty()) return true;
+  const transfer_result result = connection_->write_some(buffers);
+  count(record_->sent, op.counted, asio::buffer_size(buffers), result);
+  if (result.error == asio::error::would_block) {
+    wanted_[1] = 1;
+    return false;
+  }
+  op.error = result.error;
+  n = result.bytes;
+  return true;
+}
+
+bool stream_core::wait_step(operation& op, asio::socket_base::wait_type what) noexcept {
+  if (what == asio::socket_base::wait_error) return false;
+  const bool reading = what == asio::socket_base::wait_read;
+  op.error = connection_->poll(reading ? direction::read : direction::write, 1);
+  if (op.error != asio::error::would_block) return true;
+  op.error.clear();
+  wanted_[reading ? 0 : 1] = 1;
+  return false;
+}
+
+bool stream_core::prepare_step(operation& op, std::size_t min, asio::mutable_buffer& room) noexcept {
+  op.error = connection_->prepare(min, static_cast<std::size_t>(-1), room);
+  if (op.error != asio::error::would_block) return true;
+  op.error.clear();
+  wanted_[1] = std::max<std::size_t>(min, 1);
+  return false;
+}
+
+bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& bytes) noexcept {
+  op.error = connection_->data(min, bytes);
+  if (op.error != asio::error::would_block) return true;
+  op.error.clear();
+  wanted_[0] = std::max<std::size_t>(min, 1);
+  return false;
+}
+
+// ---- connecting --------------------------------------------------------------------------------------------
+
+std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept {
+  if (connection_) return asio::error::already_connected;
+  if (!is_open()) {
+    if (const auto error = open(to.protocol())) return error;
+  }
+  established outcome;
+  const auto error = connect_attempt::run(*this, to, outcome);
+  if (!error) settle(std::move(outcome));
+  return error;
+}
+
+void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
+  exclusively([this, to] {
+    connect_result_.reset();
+    std::error_code error;
+    if (connection_) error = asio::error::already_connected;
+    if (attempt_) error = asio::error::already_started;
+    if (!error && !is_open()) error = open(to.protocol());
+    if (error) {
+      connect_result_ = error;
+      return;
+    }
+    attempt_ = connect_attempt::start(*this, to);
+  });
+}
+
+void stream_core::connected(std::error_code error, established&& outcome) {
+  {
+    const guard lock(*this);
+    if (!attempt_) return;  // cancelled or closed meanwhile
+    attempt_.reset();
+    connect_result_ = error;
+    if (!error) settle(std::move(outcome));
+  }
+  operation_host::ready(connect_queue);
+}
+
+bool stream_core::connect_step(operation& op) noexcept {
+  if (!connect_result_) return false;
+  op.error = *std::exchange(connect_result_, std::nullopt);
+  return true;
+}
+
+}  // namespace smc::detail

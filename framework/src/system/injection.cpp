@@ -1,0 +1,51 @@
+#include "system/injection.hpp"
+
+namespace smc::system {
+
+namespace detail {
+std::atomic<bool> injection_active{false};
+namespace {
+constexpr int any_kind = -1;
+std::atomic<int> wanted_kind{any_kind};
+std::atomic<std::uint64_t> calls_before{0};
+std::atomic<int> error_number{0};
+std::atomic<bool> done{false};
+}  // namespace
+
+int injected_failure(call kind) noexcept {
+  const int wanted = wanted_kind.load(std::memory_order_relaxed);
+  if (wanted != any_kind && wanted != static_cast<int>(kind)) return 0;
+  // Wraps below zero after the failing call: no later one fails.
+  if (calls_before.fetch_sub(1, std::memory_order_relaxed) != 0) return 0;
+  done.store(true, std::memory_order_relaxed);
+  return error_number.load(std::memory_order_relaxed);
+}
+
+namespace {
+void start(int kind, std::uint64_t nth, int error) noexcept {
+  wanted_kind.store(kind, std::memory_order_relaxed);
+  calls_before.store(nth, std::memory_order_relaxed);
+  error_number.store(error, std::memory_order_relaxed);
+  done.store(false, std::memory_order_relaxed);
+  injection_active.store(true, std::memory_order_release);
+}
+}  // namespace
+}  // namespace detail
+
+failure_scope::failure_scope(call kind, std::uint64_t nth, int error) noexcept {
+  detail::start(static_cast<int>(kind), nth, error);
+}
+
+failure_scope::failure_scope(std::uint64_t nth_of_all, int error) noexcept {
+  detail::start(detail::any_kind, nth_of_all, error);
+}
+
+failure_scope::~failure_scope() {
+  detail::injection_active.store(false, std::memory_order_release);
+}
+
+bool failure_scope::triggered() const noexcept {
+  return detail::done.load(std::memory_order_relaxed);
+}
+
+}  // namespace smc::system

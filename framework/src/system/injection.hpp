@@ -1,0 +1,65 @@
+#pragma once
+// Every system call of the shared-memory and local-socket code can be made to fail on purpose, so
+// that each error path is walked by a test. Unused it costs one relaxed load per call.
+#include <atomic>
+#include <cstdint>
+
+namespace smc::system {
+
+/// The kinds of system calls that go through this room.
+enum class call : unsigned char {
+  memfd_create,
+  fallocate,
+  fcntl,
+  fstat,
+  mmap,
+  mprotect,
+  madvise,
+  eventfd,
+  read,
+  write,
+  socket,
+  bind,
+  listen,
+  connect,
+  accept,
+  send,
+  receive,
+  poll,
+  epoll,
+  pidfd_open,
+  futex,
+  socket_option,
+  duplicate,
+  open,
+  unlink,
+  random,
+  count
+};
+
+namespace detail {
+extern std::atomic<bool> injection_active;
+int injected_failure(call kind) noexcept;
+}  // namespace detail
+
+/// The errno with which this call shall fail, or 0.
+inline int injected(call kind) noexcept {
+  return detail::injection_active.load(std::memory_order_relaxed) ? detail::injected_failure(kind)
+                                                                  : 0;
+}
+
+/// While it lives, one call made in this process fails: the `nth` (from 0) of its kind, or the
+/// `nth` of all kinds. One at a time; any thread's calls count.
+class failure_scope {
+ public:
+  failure_scope(call kind, std::uint64_t nth, int error) noexcept;
+  failure_scope(std::uint64_t nth_of_all, int error) noexcept;
+  failure_scope(const failure_scope&) = delete;
+  failure_scope& operator=(const failure_scope&) = delete;
+  ~failure_scope();
+
+  /// Whether the call was reached and failed.
+  bool triggered() const noexcept;
+};
+
+}  // namespace smc::system

@@ -1,0 +1,102 @@
+"""Runs each example as two processes and checks what they print, and the transport they ran on.
+
+usage: run_examples.py TRANSPORT ECHO_COROUTINES ECHO_CALLBACKS FILE_TRANSFER
+"""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+LIMIT = 60  # seconds for anything to end
+
+
+def check(holds, what):
+    if not holds:
+        raise SystemExit("run_examples: " + what)
+
+
+def environment(transport):
+    changed = dict(os.environ)
+    changed["SMC_TRANSPORTS"] = "tcp" if transport == "tcp" else transport + ",tcp"
+    return changed
+
+
+class Server:
+    """An example's server on a free port; its port is what its first line says."""
+
+    def __init__(self, env, *command):
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"listening on port (\d+)\n", line)
+        check(found, f"{command[0]} said {line!r} instead of its port")
+        self.port = found.group(1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(LIMIT)
+        self.process.stdout.close()
+
+    def end(self, interrupt):
+        """Waits for the end, after an interrupt if it serves for ever; returns the rest of its output."""
+        if interrupt:
+            self.process.send_signal(signal.SIGINT)
+        output, _ = self.process.communicate(timeout=LIMIT)
+        check(self.process.returncode == 0, f"server ended with {self.process.returncode}")
+        return output.splitlines()
+
+
+def client(env, *command):
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=LIMIT)
+    check(done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}")
+    return done.stdout.splitlines()
+
+
+def echo(env, transport, program, expected):
+    with Server(env, program, "server", "0") as server:
+        for _ in range(2):
+            lines = client(env, program, "client", "127.0.0.1", server.port)
+            check(lines == ["transport " + transport] + expected, f"{program}: {lines}")
+        lines = server.end(interrupt=True)
+        check(lines == ["transport " + transport] * 2, f"{program}, server: {lines}")
+
+
+def transfer(env, transport, program):
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+        for size in (0, 1, 5_000_003):
+            content = random.Random(size).randbytes(size)
+            with open(source, "wb") as out:
+                out.write(content)
+            with Server(env, program, "server", "0", target) as server:
+                lines = client(env, program, "client", "127.0.0.1", server.port, source)
+                check(lines == ["transport " + transport, f"sent {size} bytes"], f"{program}: {lines}")
+                lines = server.end(interrupt=False)
+                check(lines == ["transport " + transport, f"received {size} bytes"], f"{program}, server: {lines}")
+            with open(target, "rb") as arrived:
+                check(arrived.read() == content, f"{program}: {size} bytes arrived changed")
+
+
+def main():
+    transport, coroutines, callbacks, file_transfer = sys.argv[1:]
+    env = environment(transport)
+    echo(env, transport, coroutines, ["echoed hello", "echoed shared memory", "echoed goodbye"])
+    echo(env, transport, callbacks, ["echoed hello"])
+    transfer(env, transport, file_transfer)
+    for program in (coroutines, callbacks, file_transfer):
+        wrong = subprocess.run([program], env=env, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+        check(wrong.returncode == 2 and wrong.stderr.startswith("usage:"), f"{program} without arguments")
+        refused = subprocess.run([program, "client", "127.0.0.1", "1"] + [os.devnull] * (program == file_transfer),
+                                 env=env, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+        check(refused.returncode == 1 and refused.stderr, f"{program}, nobody listens: {refused.returncode}")
+    print("run_examples: ok on " + transport)
+
+
+main()

@@ -1,0 +1,133 @@
+#include "system/descriptor.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "system/events.hpp"
+#include "system/fork.hpp"
+#include "system/injection.hpp"
+
+namespace smc::system {
+namespace {
+
+bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
+
+template <typename Body>
+bool in_child(Body&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Descriptor, ClosesWhatItOwnsOnce) {
+  const auto before = registered_descriptors();
+  auto made = create_event();
+  ASSERT_FALSE(made.error);
+  const int number = made.value.get();
+  EXPECT_EQ(registered_descriptors(), before + 1);
+  EXPECT_TRUE(::fcntl(number, F_GETFD) & FD_CLOEXEC);
+  descriptor moved = std::move(made.value);
+  EXPECT_FALSE(made.value);
+  EXPECT_EQ(moved.get(), number);
+  moved.reset();
+  EXPECT_FALSE(is_open(number));
+  moved.reset();
+  EXPECT_EQ(registered_descriptors(), before);
+}
+
+TEST(Descriptor, ADuplicateIsIndependentAndCloseOnExec) {
+  auto made = create_event();
+  auto copy = made.value.duplicate();
+  ASSERT_FALSE(copy.error);
+  made.value.reset();
+  EXPECT_TRUE(::fcntl(copy.value.get(), F_GETFD) & FD_CLOEXEC);
+  EXPECT_FALSE(ring(copy.value));
+}
+
+TEST(Descriptor, AReleasedOneIsLeftToTheCaller) {
+  auto made = create_event();
+  const int number = made.value.release();
+  EXPECT_FALSE(made.value);
+  EXPECT_TRUE(is_open(number));
+  EXPECT_TRUE(in_child([&] { return ring(number) == std::error_code(); }));
+  EXPECT_TRUE(clear(descriptor::adopt(number).value).value) << "a fork leaves it alone";
+}
+
+TEST(Descriptor, NoNumberIsNoDescriptor) { EXPECT_EQ(descriptor::adopt(-1).error.value(), EBADF); }
+
+TEST(Fork, AChildHasDevNullInPlaceOfTheParentsDescriptors) {
+  auto event = create_event();
+  const auto generation = fork_generation();
+  EXPECT_TRUE(in_child([&] {
+    char c = 0;
+    const bool silent = ::read(event.value.get(), &c, 1) == 0 && !ring(event.value);
+    const bool kept_closed_on_exec = (::fcntl(event.value.get(), F_GETFD) & FD_CLOEXEC) != 0;
+    const int number = event.value.get();
+    event.value.reset();
+    return silent && kept_closed_on_exec && !is_open(number) && fork_generation() == generation + 1;
+  }));
+  EXPECT_EQ(fork_generation(), generation);
+  EXPECT_FALSE(clear(event.value).value) << "the child's ring went nowhere";
+}
+
+TEST(Fork, WithoutAFreeNumberTheChildIsAsDeaf) {
+  std::vector<descriptor> events;
+  for (int i = 0; i < 3; ++i) events.push_back(std::move(create_event().value));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(events.back().get()) + 1;
+  // Everything below the limit is taken.
+  std::vector<int> fillers;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  for (int n; (n = ::dup(0)) >= 0;) fillers.push_back(n);
+  const bool good = in_child([&] {
+    char c = 0;
+    for (auto& e : events) {
+      if (::read(e.get(), &c, 1) != 0) return false;
+    }
+    return true;
+  });
+  for (int n : fillers) ::close(n);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(good);
+}
+
+int handled = 0;
+void count_child() noexcept { ++handled; }
+
+TEST(Fork, HandlersRunInTheChildOnly) {
+  ASSERT_TRUE(register_child_handler(&count_child));
+  ASSERT_TRUE(register_child_handler(&count_child)) << "registered once all the same";
+  EXPECT_TRUE(in_child([] { return handled == 1; }));
+  EXPECT_EQ(handled, 0);
+}
+
+TEST(Injection, TheNthCallOfAKindFailsAndNoOther) {
+  failure_scope scope(call::eventfd, 1, EMFILE);
+  EXPECT_FALSE(create_event().error);
+  EXPECT_FALSE(scope.triggered());
+  EXPECT_FALSE(create_epoll().error);
+  EXPECT_EQ(create_event().error.value(), EMFILE);
+  EXPECT_TRUE(scope.triggered());
+  EXPECT_FALSE(create_event().error);
+}
+
+TEST(Injection, TheNthCallOfAllFails) {
+  {
+    failure_scope scope(std::uint64_t{1}, ENOMEM);
+    EXPECT_FALSE(create_event().error);
+    EXPECT_EQ(create_epoll().error.value(), ENOMEM);
+  }
+  EXPECT_FALSE(create_epoll().error);
+}
+
+}  // namespace
+}  // namespace smc::system
