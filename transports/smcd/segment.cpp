@@ -52,7 +52,7 @@ system::result<segment> segment::create(const char* name, std::size_t size) noex
 
 system::result<segment> segment::attach(system::descriptor file,
                                         std::size_t expected_size) noexcept {
-  const auto invalid = std::error_code(EINVAL, std::system_category());
+  const auto invalid = system::error_of(EINVAL);
   const auto seals = system::get_seals(file);
   if (seals.error) return seals.error;
   if ((seals.value & ~harmless_seals) != our_seals) return invalid;

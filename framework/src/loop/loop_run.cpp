@@ -126,7 +126,7 @@ void loop_core::turn(run_state& state) {
     {
       const unit_of_work unit{next.counted ? this : nullptr};
       next.node->invoke(next.node, ready_node::action::run);
-      if (next.counted) ++state.done;
+      if (next.counted && !std::exchange(uncounted_, false)) ++state.done;
     }
     rethrow_kept();
     if (schedule_.handler_ran()) check_time(state);

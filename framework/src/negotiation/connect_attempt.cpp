@@ -54,6 +54,7 @@ std::shared_ptr<connect_attempt> connect_attempt::start(stream_core& core, const
 std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::endpoint& to,
                                      established& outcome) {
   const auto attempt = std::make_shared<connect_attempt>(core, to, true);
+  attempt->service_.poll_sources();  // rings that were given back
   attempt->service_.exclusively([attempt] { attempt->begin(); });
   attempt->wait_for_end();
   const std::lock_guard lock(attempt->mutex_);

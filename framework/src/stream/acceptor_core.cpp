@@ -151,13 +151,14 @@ bool acceptor_core::arm(unsigned char, operation&) noexcept {
   return true;
 }
 
-void acceptor_core::disarm(unsigned char) noexcept {
-  if (waiting_for_arrivals_) stop_waiting_.emit(asio::cancellation_type::terminal);
-}
+void acceptor_core::disarm(unsigned char) noexcept {}  // see waiting_changed()
 
 void acceptor_core::waiting_changed(int difference) noexcept {
   waiting_ += difference;
   service_.waiting_changed(difference, executor_);
+  if (waiting_ == 0 && waiting_for_arrivals_ && !service_.loop()) {
+    stop_waiting_.emit(asio::cancellation_type::terminal);
+  }
 }
 
 void acceptor_core::expect(const asio::any_io_executor& executor) {
@@ -168,7 +169,10 @@ void acceptor_core::wait_for_arrivals() {
   if (waiting_for_arrivals_ || !is_open()) return;
   waiting_for_arrivals_ = true;
   auto arrived = [this, keep = shared_from_this()](std::error_code error) {
-    if (service_.loop()) service_.loop()->internal_handler();
+    if (service_.loop()) {
+      service_.loop()->internal_handler();
+      service_.loop()->retake_unit();
+    }
     {
       const guard lock(*this);
       waiting_for_arrivals_ = false;
@@ -180,6 +184,8 @@ void acceptor_core::wait_for_arrivals() {
   acceptor_.async_wait(asio::socket_base::wait_read,
                        asio::bind_cancellation_slot(
                            stop_waiting_.slot(), asio::bind_executor(asio::system_executor(), std::move(arrived))));
+  // On a loop the wait stays, and is no work; elsewhere it ends with the last operation that waits.
+  if (service_.loop()) service_.loop()->release_unit();
 }
 
 void acceptor_core::serve_arrivals() noexcept {
@@ -278,6 +284,7 @@ std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
     explicit one_more(std::atomic<std::ptrdiff_t>& c) : count(c) { ++count; }
     ~one_more() { --count; }
   } const waiting(waiting_);
+  service_.poll_sources();  // rings that were given back
   for (;;) {
     if (!is_open()) return asio::error::bad_descriptor;
     service_.exclusively([this, keep = shared_from_this()] {

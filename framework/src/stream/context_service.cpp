@@ -239,14 +239,13 @@ void context_service::attach(const asio::any_io_executor& executor) {
 
 void context_service::wait_for_doorbell() {
   doorbell_pending_ = true;
-  if (loop_) loop_->release_unit();
   // On the system executor a handler runs where the reactor found the event, outside any strand of the user.
   doorbell_wait_->async_read_some(
       asio::buffer(&rings_, sizeof rings_),
       asio::bind_executor(asio::system_executor(), [this](std::error_code, std::size_t) {
         if (loop_) {  // the loop polls its sources in the next turn
-          loop_->retake_unit();
           loop_->internal_handler();
+          loop_->retake_unit();
           wait_for_doorbell();
           return;
         }
@@ -261,16 +260,16 @@ void context_service::wait_for_doorbell() {
         }
         handled();
       }));
+  if (loop_) loop_->release_unit();
 }
 
 void context_service::wait_for_control() {
   control_pending_ = true;
-  if (loop_) loop_->release_unit();
   control_wait_->async_wait(asio::posix::stream_descriptor::wait_read,
                             asio::bind_executor(asio::system_executor(), [this](std::error_code error) {
                               if (loop_) {
-                                loop_->retake_unit();
                                 loop_->internal_handler();
+                                loop_->retake_unit();
                                 if (!error) poll_descriptors();
                                 wait_for_control();
                                 return;
@@ -283,12 +282,24 @@ void context_service::wait_for_control() {
                               if (!error) poll_descriptors();
                               handled();
                             }));
+  if (loop_) loop_->release_unit();
 }
 
-/// A wait's handler is done: waits again if somebody still waits for something.
+/// A wait's handler is done: waits on as long as somebody waits for something.
 void context_service::handled() noexcept {
   const std::lock_guard lock(wake_mutex_);
-  if (--handling_ == 0 && waiting_ > 0) start_waits();
+  if (--handling_ != 0) return;
+  if (waiting_ > 0) {
+    start_waits();
+  } else {
+    stop_waits();
+  }
+}
+
+void context_service::poll_sources() noexcept {
+  exclusively([this] {
+    for (const auto& source : sources()) source->poll();
+  });
 }
 
 void context_service::waiting_changed(int difference, const asio::any_io_executor& executor) noexcept {

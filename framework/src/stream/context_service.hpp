@@ -95,6 +95,8 @@ class context_service final : public asio::execution_context::service, private p
   /// Link groups of this context, with which it goes to sleep and wakes up. Any thread; on an event_loop that another
   /// thread runs the source is polled a little later.
   void add_source(std::shared_ptr<wake_source> source);
+  /// For a blocked caller, which no running loop may serve: takes in what peers say of connections.
+  void poll_sources() noexcept;
   /// The eventfd that peers ring. Made at the first call. Any thread.
   std::error_code doorbell(int& descriptor);
 

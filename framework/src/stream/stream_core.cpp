@@ -198,7 +198,7 @@ std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attemp
     connection_->wait(d, min, wait_slice);
     // Nobody else may be looking for the peer's death.
     if (outcome_.kind != transport_kind::tcp) {
-      service_.exclusively([this] { service_.poll_descriptors(); });
+      service_.poll_descriptors();
     }
   }
 }

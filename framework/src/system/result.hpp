@@ -1,5 +1,6 @@
 #pragma once
 // What a system call gives back: a value, or the error that kept it from giving one.
+#include <asio/error.hpp>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -20,7 +21,8 @@ struct [[nodiscard]] result {
 };
 
 inline std::error_code error_of(int number) noexcept {
-  return std::error_code(number, std::system_category());
+  // Asio's category, not the standard library's: else a code would differ from Asio's own of the same number.
+  return std::error_code(number, asio::error::get_system_category());
 }
 inline std::error_code last_error() noexcept { return error_of(errno); }
 

@@ -35,7 +35,7 @@ TEST(Flow, StepsFitSeveralTimesIntoTheRing) {
 // A writer and a reader that only follow these rules, on every ring up to 8 bytes, with every pair
 // of chunk sizes: neither may be stuck while the other has nothing to do.
 TEST(Flow, WriterAndReaderNeverStandStillTogether) {
-  for (const std::uint64_t size : {1, 2, 4, 8}) {
+  for (const std::uint64_t size : {1u, 2u, 4u, 8u}) {
     for (std::uint64_t w = 1; w <= size; ++w) {
       for (std::uint64_t r = 1; r <= size; ++r) {
         cursor produced = 0, consumed = 0, told = 0;

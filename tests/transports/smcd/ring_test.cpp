@@ -32,7 +32,7 @@ struct small_ring {
 };
 
 TEST(Ring, EveryWriteAndReadAtEveryPlaceOfTheSmallestRings) {
-  for (const std::uint64_t size : {1, 2, 4, 8}) {
+  for (const std::uint64_t size : {1u, 2u, 4u, 8u}) {
     for (std::uint64_t start = 0; start < 2 * size; ++start) {
       for (std::uint64_t first = 0; first <= size; ++first) {
         for (std::uint64_t taken = 0; taken <= first; ++taken) {
@@ -83,7 +83,7 @@ TEST(Ring, EveryWriteAndReadAtEveryPlaceOfTheSmallestRings) {
 }
 
 TEST(Ring, APeersCursorIsTakenExactlyWhereItIsPossible) {
-  for (const std::uint64_t size : {1, 2, 4, 8}) {
+  for (const std::uint64_t size : {1u, 2u, 4u, 8u}) {
     for (std::uint64_t have = 0; have <= size; ++have) {
       for (std::uint64_t now = 0; now < 4 * size; ++now) {
         small_ring r(size);
