@@ -18,10 +18,10 @@ constexpr std::chrono::milliseconds none_is_kept{100};
 
 reason obstacle_of(const std::error_code& error) {
   if (error == asio::error::connection_refused) return reason::none;  // nobody there
-  if (error == asio::error::no_descriptors || error == std::errc::too_many_files_open_in_system) {
+  if (error == asio::error::no_descriptors || error == system::error_of(ENFILE)) {
     return reason::descriptor_limit;
   }
-  if (error == asio::error::access_denied || error == std::errc::operation_not_permitted) {
+  if (error == asio::error::access_denied || error == system::error_of(EPERM)) {
     return reason::not_permitted;
   }
   if (error == asio::error::no_memory) return reason::no_memory;

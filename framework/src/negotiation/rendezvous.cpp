@@ -29,7 +29,7 @@ system::result<announcement> announce(std::uint16_t port) {
     error = system::bind_to(made.listener, where.value);
     if (!error) error = system::listen_on(made.listener, backlog);
     if (!error) return made;
-    if (error != std::errc::address_in_use) break;
+    if (error != system::error_of(EADDRINUSE)) break;
   }
   return error;
 }

@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds wait_slice{100};
 constexpr std::chrono::milliseconds pause_without_descriptors{20};
 
 bool is_exhaustion(const std::error_code& error) {
-  return error == asio::error::no_descriptors || error == std::errc::too_many_files_open_in_system ||
+  return error == asio::error::no_descriptors || error == system::error_of(ENFILE) ||
          error == asio::error::no_memory || error == asio::error::no_buffer_space;
 }
 
