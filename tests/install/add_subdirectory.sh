@@ -11,7 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
 
 library=$(find "$folder" -name 'libasio-smc.so')
 exported=$(nm -D --defined-only "$library" | awk '{print $3}')
-foreign=$(grep -Ev '^(_Z[A-Za-z]*N[A-Z]*(3smc|4asio)|_ZlsRSoN3smc)' <<<"$exported" || true)
+foreign=$(grep -Ev '^_Z(GV|T[HISTVW]|T[hv][n0-9_]+|Z|[a-z][a-z])*(RSo)?N[A-Z]*(3smc|4asio)' <<<"$exported" || true)
 if [ -n "$foreign" ]; then
   echo "exported, but neither of smc nor of Asio:" >&2
   c++filt <<<"$foreign" >&2

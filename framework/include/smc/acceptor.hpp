@@ -40,21 +40,36 @@ class basic_acceptor : public asio::socket_base {
   basic_acceptor(const executor_type& executor, const config& settings)
       : executor_(executor), core_(detail::make_acceptor(executor_, &settings)) {}
   /// Listening.
-  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse_address = true)
+  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse = true)
       : basic_acceptor(executor) {
-    listen_at(endpoint, reuse_address);
+    listen_at(endpoint, reuse);
   }
   basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, const config& settings)
       : basic_acceptor(executor, endpoint, true, settings) {}
-  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse_address,
+  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse,
                  const config& settings)
       : basic_acceptor(executor, settings) {
-    listen_at(endpoint, reuse_address);
+    listen_at(endpoint, reuse);
   }
-  template <typename Context, typename... Arguments>
+  template <typename Context>
     requires requires(Context& c) { executor_type(c.get_executor()); }
-  explicit basic_acceptor(Context& context, Arguments&&... arguments)
-      : basic_acceptor(executor_type(context.get_executor()), std::forward<Arguments>(arguments)...) {}
+  explicit basic_acceptor(Context& context) : basic_acceptor(executor_type(context.get_executor())) {}
+  template <typename Context>
+    requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const config& settings)
+      : basic_acceptor(executor_type(context.get_executor()), settings) {}
+  template <typename Context>
+    requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const endpoint_type& endpoint, bool reuse = true)
+      : basic_acceptor(executor_type(context.get_executor()), endpoint, reuse) {}
+  template <typename Context>
+    requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const endpoint_type& endpoint, const config& settings)
+      : basic_acceptor(executor_type(context.get_executor()), endpoint, settings) {}
+  template <typename Context>
+    requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const endpoint_type& endpoint, bool reuse, const config& settings)
+      : basic_acceptor(executor_type(context.get_executor()), endpoint, reuse, settings) {}
 
   /// Operations outstanding on `other` go on, on the new object. `other` is then a closed acceptor.
   basic_acceptor(basic_acceptor&& other) noexcept : executor_(other.executor_), core_(std::move(other.core_)) {}
@@ -218,7 +233,7 @@ class basic_acceptor : public asio::socket_base {
 
   void listen_at(const endpoint_type& endpoint, bool reuse) {
     open(endpoint.protocol());
-    if (reuse) set_option(reuse_address(true));
+    if (reuse) set_option(asio::socket_base::reuse_address(true));
     bind(endpoint);
     listen();
   }

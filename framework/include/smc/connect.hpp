@@ -23,7 +23,7 @@ std::vector<asio::ip::tcp::endpoint> endpoint_list(const Endpoints& endpoints) {
 
 template <typename Executor>
 struct range_connect {
-  basic_stream<Executor>& stream;
+  basic_stream<Executor>& target;
   std::vector<asio::ip::tcp::endpoint> endpoints;
   std::size_t next = 0;
   bool started = false;
@@ -44,13 +44,13 @@ struct range_connect {
     }
     started = true;
     if (endpoints.empty()) {
-      asio::post(stream.get_executor(), std::move(self));
+      asio::post(target.get_executor(), std::move(self));
       return;
     }
     std::error_code ignored;
-    stream.close(ignored);
+    target.close(ignored);
     const auto to = endpoints[next++];
-    stream.async_connect(to, std::move(self));
+    target.async_connect(to, std::move(self));
   }
 };
 
@@ -59,24 +59,24 @@ struct range_connect {
 /// Tries the endpoints in turn, the stream closed before each. Returns the one that was connected to; with none:
 /// not_found; all failed: the last one's error.
 template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& stream, const Endpoints& endpoints, std::error_code& ec)
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints, std::error_code& ec)
   requires requires { endpoints.begin() != endpoints.end(); }
 {
   ec = asio::error::not_found;
   for (const asio::ip::tcp::endpoint& to : detail::endpoint_list(endpoints)) {
     std::error_code ignored;
-    stream.close(ignored);
-    stream.connect(to, ec);
+    target.close(ignored);
+    target.connect(to, ec);
     if (!ec) return to;
   }
   return {};
 }
 template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& stream, const Endpoints& endpoints)
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints)
   requires requires { endpoints.begin() != endpoints.end(); }
 {
   std::error_code ec;
-  const auto connected = smc::connect(stream, endpoints, ec);
+  const auto connected = smc::connect(target, endpoints, ec);
   if (ec) throw std::system_error(ec, "connect");
   return connected;
 }
@@ -86,12 +86,12 @@ asio::ip::tcp::endpoint connect(basic_stream<Executor>& stream, const Endpoints&
 template <typename Executor, typename Endpoints,
           ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::ip::tcp::endpoint))
               Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
-auto async_connect(basic_stream<Executor>& stream, const Endpoints& endpoints,
+auto async_connect(basic_stream<Executor>& target, const Endpoints& endpoints,
                    Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor))
   requires requires { endpoints.begin() != endpoints.end(); }
 {
   return asio::async_compose<Token, void(std::error_code, asio::ip::tcp::endpoint)>(
-      detail::range_connect<Executor>{stream, detail::endpoint_list(endpoints)}, token, stream);
+      detail::range_connect<Executor>{target, detail::endpoint_list(endpoints)}, token, target);
 }
 
 }  // namespace smc

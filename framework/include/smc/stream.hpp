@@ -467,9 +467,9 @@ class basic_stream : public asio::socket_base {
 
 namespace detail {
 template <typename Executor>
-std::error_code adopt_into(basic_stream<Executor>& stream, accepted_ptr accepted,
+std::error_code adopt_into(basic_stream<Executor>& into, accepted_ptr accepted,
                            asio::ip::tcp::endpoint* peer_endpoint) {
-  return adopt(stream.core(), std::move(accepted), peer_endpoint);
+  return adopt(into.core(), std::move(accepted), peer_endpoint);
 }
 }  // namespace detail
 

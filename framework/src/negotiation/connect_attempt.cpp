@@ -179,8 +179,12 @@ void connect_attempt::act(const client_action& action, actions& more) {
       (void)link_of(action.announcer)->send(withdraw{number_});
       break;
     case client_action::kind::finished_transport:
-      network_->proven(destination_);
-      finish({}, reason::none, true);
+      if (confirm_lost_) {
+        finish({}, reason::rendezvous_unreachable, false);
+      } else {
+        network_->proven(destination_);
+        finish({}, reason::none, true);
+      }
       break;
     case client_action::kind::finished_tcp:
       finish({}, action.why, false);
@@ -248,7 +252,8 @@ void connect_attempt::send_confirm(announcer_id to) {
   message.extension = confirm_.extension;
   message.descriptors = static_cast<std::uint8_t>(confirm_.descriptors.size());
   if (link->send(message, confirm_.descriptors)) {
-    link->close();  // then the connection ends as one whose peer died
+    link->close();
+    confirm_lost_ = true;  // the server never heard of it: both sides are TCP
     return;
   }
   after_send(*link);

@@ -84,6 +84,7 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   std::unique_ptr<negotiation::handshake> handshake_;
   negotiation::transport* chosen_ = nullptr;
   negotiation::offer confirm_;
+  bool confirm_lost_ = false;
 
   reason obstacle_ = reason::none;  // found before the machine began
 

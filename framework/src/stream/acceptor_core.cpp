@@ -166,7 +166,7 @@ void acceptor_core::expect(const asio::any_io_executor& executor) {
 }
 
 void acceptor_core::wait_for_arrivals() {
-  if (waiting_for_arrivals_ || !is_open()) return;
+  if (waiting_for_arrivals_ || !is_open() || clock::now() < paused_until_.load()) return;
   waiting_for_arrivals_ = true;
   auto arrived = [this, keep = shared_from_this()](std::error_code error) {
     if (service_.loop()) {

@@ -135,7 +135,8 @@ class acceptor_core final : public operation_host,
 
   bool non_blocking_ = false;
   bool gone_ = false;
-  std::chrono::steady_clock::time_point paused_until_{};
+  // Out of descriptors or memory: the next look is not at once.
+  std::atomic<std::chrono::steady_clock::time_point> paused_until_{};
 };
 
 }  // namespace smc::detail

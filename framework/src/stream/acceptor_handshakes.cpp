@@ -1,4 +1,5 @@
 // The glue of the server's side: carries out what server_machine decides, with links and transports.
+#include <algorithm>
 #include <asio/error.hpp>
 #include <smc/config.hpp>
 #include <utility>
@@ -87,10 +88,16 @@ void acceptor_core::on_deadline(clock::time_point now) noexcept {
   machine_->deadline(now, todo);
   perform(todo);
   watch_deadline();
+  service_.defer([this, keep = shared_from_this()] {
+    const guard lock(*this);
+    if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
+  });
 }
 
 void acceptor_core::watch_deadline() {
-  if (const auto when = machine_->next_deadline()) service_.watch_deadline(*this, *when);
+  auto when = machine_->next_deadline();
+  if (const auto resume = paused_until_.load(); resume > clock::now()) when = std::min(when.value_or(resume), resume);
+  if (when) service_.watch_deadline(*this, *when);
 }
 
 // ---- what the machine asks for -----------------------------------------------------------------------------
@@ -224,7 +231,10 @@ void acceptor_core::hand_over_pending(const server_action& action, bool on_trans
     accepted->outcome.peer = p.link->peer();
   } else {
     accepted->outcome.reason = make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
-    if (settings_->fallback == fallback_policy::forbid) return;  // refused, as the configuration wants it
+    if (settings_->fallback == fallback_policy::forbid) {  // refused, as the configuration wants it
+      system::reset_on_close(accepted->socket);
+      return;
+    }
   }
   deliver({}, std::move(accepted));
 }

@@ -26,7 +26,7 @@ TEST(LoopOrder, ACompletionOfTheInnerContextQueuesBehindReadyWork) {
     for (int i = 0; i < 1000; ++i) asio::post(loop, [&] { order += '.'; });
   });
   EXPECT_EQ(loop.run(), 1002u);
-  EXPECT_EQ(order, std::string(1000, '.') + 'T');
+  EXPECT_EQ(order, std::string(1000, '.').append(1, 'T'));
 }
 
 TEST(LoopOrder, InternalNodesAndHandlersKeepOneOrder) {

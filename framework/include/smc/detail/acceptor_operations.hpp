@@ -53,9 +53,9 @@ struct accept_moved_operation {
 
   bool perform(operation& op, void* target) noexcept { return accept_step(op, target, accepted); }
   std::tuple<std::error_code, Stream> result(operation& op) {
-    Stream stream(executor);
-    if (!op.error) op.error = adopt_into(stream, std::move(accepted), nullptr);
-    return {op.error, std::move(stream)};
+    Stream peer(executor);
+    if (!op.error) op.error = adopt_into(peer, std::move(accepted), nullptr);
+    return {op.error, std::move(peer)};
   }
 };
 

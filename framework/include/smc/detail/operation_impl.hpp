@@ -55,7 +55,7 @@ class operation_impl final : public operation {
         constexpr auto honoured = asio::cancellation_type::terminal | asio::cancellation_type::partial |
                                   asio::cancellation_type::total;
         if ((type & honoured) == asio::cancellation_type::none) return;
-        if (auto host = weak.lock()) host->cancel(id);
+        if (const auto alive = weak.lock()) alive->cancel(id);
       });
     }
     host.start(*op, op->direct_);
