@@ -68,12 +68,11 @@ bool loop_core::spin(run_state& state) {
       spin_.missed();
       return false;
     }
-    if (schedule_.overdue(now)) {
+    if (now - yielded >= yield_every) {
+      // Nothing came from shared memory in that time: descriptors have their turn, then the other processes.
       const bool ran = look(state);
       schedule_.looked(now);
       if (ran || !ready_.empty() || state.ended()) return true;
-    }
-    if (now - yielded >= yield_every) {
       ++counters_.yields;
       ::sched_yield();
       yielded = clock::now();

@@ -132,7 +132,7 @@ void connect_attempt::tcp_done(std::error_code error) {
   if (!error && number_ != 0) {
     asio::ip::tcp::socket& socket = core_->socket();
     tuple_.client = negotiation::endpoint(socket.local_endpoint(error));
-    if (!error) tuple_.server = negotiation::endpoint(socket.remote_endpoint(error));
+    tuple_.server = destination_;
   }
   if (error) {
     if (error == asio::error::connection_refused && network_) network_->refused(destination_);

@@ -43,13 +43,12 @@ std::error_code link::open() {
   if (!credentials) return credentials.error;
   peer_.type = peer_identity::kind::local;
   peer_.uid = credentials.value.uid;
+  same_process_ = credentials.value.pid == ::getpid();
   peer_.gid = credentials.value.gid;
   peer_.pid = credentials.value.pid;
   peer_.description = "process " + std::to_string(peer_.pid) + " of user " + std::to_string(peer_.uid);
   return service_.watch(socket_.get(), *this);
 }
-
-bool link::same_process() const noexcept { return peer_.pid == ::getpid(); }
 
 std::error_code link::send(const message& what, std::span<const int> descriptors) {
   if (!socket_) return asio::error::connection_reset;

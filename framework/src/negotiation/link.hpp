@@ -68,7 +68,7 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
 
   void set_handler(link_handler* handler) noexcept { handler_ = handler; }
   const peer_identity& peer() const noexcept { return peer_; }
-  bool same_process() const noexcept;
+  bool same_process() const noexcept { return same_process_; }
   /// The rendezvous name that was called; empty on the announcer's side.
   const std::string& name() const noexcept { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -103,6 +103,7 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   peer_identity peer_;
   std::string name_;
   const std::uint64_t id_;
+  bool same_process_ = false;
   bool sent_identity_ = false;
   bool received_identity_ = false;
   std::map<std::pair<const void*, std::uint32_t>, std::shared_ptr<link_attachment>> attachments_;

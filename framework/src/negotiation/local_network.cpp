@@ -14,7 +14,7 @@ asio::execution_context::id local_network::id;
 
 namespace {
 
-constexpr std::chrono::milliseconds none_is_kept{100};
+constexpr std::chrono::milliseconds look_is_kept{100};
 
 reason obstacle_of(const std::error_code& error) {
   if (error == asio::error::connection_refused) return reason::none;  // nobody there
@@ -63,9 +63,8 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   // Known links are enough for a destination that was served through them; otherwise a further announcer may have
   // come to the port.
   const bool enough = !state.links.empty() && proven_.contains(destination);
-  if (!enough && (!state.links.empty() || now - state.found_none_at > none_is_kept)) {
-    look(of_context, destination.port(), state, settings);
-  }
+  const bool stale = now - state.looked_at > look_is_kept;
+  if (!enough && (stale || !state.links.empty())) look(of_context, destination.port(), state, settings, stale);
   std::vector<std::shared_ptr<link>> result;
   for (const auto& [k, known] : state.links) {
     if (known->is_open()) result.push_back(known);
@@ -75,13 +74,16 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
 }
 
 void local_network::look(detail::context_service& of_context, std::uint16_t port, port_state& state,
-                         const config& settings) {
+                         const config& settings, bool beyond_gaps) {
   state.obstacle = reason::none;
+  if (beyond_gaps) state.looked_at = clock::now();
   for (unsigned k = 0; k < rendezvous_names; ++k) {
     if (state.links.contains(k)) continue;
     auto called = call_announcer(rendezvous_name(port, k));
     if (!called) {
       state.obstacle = std::max(state.obstacle, obstacle_of(called.error));
+      // Announcers take the first free name: a new one is not behind a gap.
+      if (!beyond_gaps && called.error == asio::error::connection_refused) break;
       continue;
     }
     auto made = std::make_shared<link>(of_context, std::move(called.value), this);
@@ -94,12 +96,11 @@ void local_network::look(detail::context_service& of_context, std::uint16_t port
       state.links.emplace(k, std::move(made));
     }
   }
-  state.found_none_at = state.links.empty() ? clock::now() : clock::time_point{};
 }
 
 void local_network::refused(const endpoint& destination) {
   const auto found = ports_.find(destination.port());
-  if (found != ports_.end()) found->second.found_none_at = {};
+  if (found != ports_.end()) found->second.looked_at = {};
   proven_.erase(destination);
 }
 

@@ -59,12 +59,13 @@ class local_network final : public asio::execution_context::service, public link
  private:
   struct port_state {
     std::map<unsigned, std::shared_ptr<link>> links;  // by k of the name
-    clock::time_point found_none_at{};
+    clock::time_point looked_at{};  // at all names
     reason obstacle = reason::none;
   };
 
   void shutdown() override;
-  void look(detail::context_service& of_context, std::uint16_t port, port_state& state, const config& settings);
+  void look(detail::context_service& of_context, std::uint16_t port, port_state& state, const config& settings,
+            bool beyond_gaps);
   void received(link& from, const message& what, std::span<system::descriptor> descriptors) override;
   void violated(link& from, reason why) override;
   void ended(link& from) override;

@@ -158,7 +158,7 @@ void context_service::dispatch_events() noexcept {
         found->second->on_event(event.events);
       }
     }
-    if (static_cast<std::size_t>(n) < events.size() && rounds > 0) break;
+    if (static_cast<std::size_t>(n) < events.size()) break;  // each was drained
   }
   if (timer_fired) expire();  // after what has arrived in time
 }

@@ -130,6 +130,12 @@ void operation_host::schedule_head(unsigned char queue, bool post) noexcept {
     head = queues_[queue].head;
     if (!head || head->state_ != operation::state::queued) return;
     head->state_ = operation::state::scheduled;
+    // Handlers of operations that have ended wait in their executor: not to be overtaken.
+    std::size_t waiting = 0;
+    for (const fifo& each : queues_) {
+      for (const operation* op = each.head; op; op = op->next_queued_) ++waiting;
+    }
+    post = post || in_flight_ > waiting;
   }
   hand_over(*head, post);
 }
