@@ -20,6 +20,7 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
     return static_cast<const detail::loop_core*>(key)->on_this_thread();
   };
   options.threads.key = loop;
+  options.max_connections = max_connections;
   options.map_send_buffer = plan.settings.map_send_buffer;
   options.own_doorbell = doorbell;
   auto made = link_group::create(options);

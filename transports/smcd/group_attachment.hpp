@@ -24,7 +24,11 @@ class group_attachment final : public negotiation::link_attachment, public detai
   static outcome find(const negotiation::connection_plan& plan, const void* owner, std::uint32_t number,
                       bool may_make);
 
+  static constexpr std::size_t max_connections = 1024;
+
   link_group& group() noexcept { return *group_; }
+
+  bool full() const noexcept { return group_->connections() >= max_connections; }
 
   /// The peer has our inbox and doorbell, and we have its.
   bool introduced() const noexcept { return introduced_; }

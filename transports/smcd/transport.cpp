@@ -42,6 +42,8 @@ clc::smcd_gid process_gid() {
   return known->gid;
 }
 
+constexpr std::uint32_t most_groups = 64;  // on one link, for one context
+
 std::size_t wish(std::size_t option, std::uint64_t of_peer, const config& settings) {
   const auto larger = std::max<std::uint64_t>(option != 0 ? option : settings.ring_size, of_peer);
   return static_cast<std::size_t>(std::min<std::uint64_t>(larger, detail::max_ring_size));
@@ -57,9 +59,13 @@ class smcd_handshake final : public negotiation::handshake {
     // The two sides must mean the same group: one for each context of ours and each way of sending.
     const std::uint32_t number = plan_.service.number() * 4 + (proposed->maps_send_buffer ? 2u : 0u) +
                                  (plan_.settings.map_send_buffer ? 1u : 0u);
-    if (const reason why = find_group(number, true); why != reason::none) return why;
     const std::size_t size = wish(plan_.receive_size, proposed->send_size, plan_.settings);
-    return open_ring(size, !group_->introduced(), accept);
+    // A group that has all its connections is followed by a further one.
+    for (std::uint32_t further = 0; further < most_groups; ++further) {
+      if (const reason why = find_group(number + (further << 24), true); why != reason::none) return why;
+      if (!group_->full()) return open_ring(size, !group_->introduced(), accept);
+    }
+    return reason::memory_limit;
   }
 
   reason confirm(const received_offer& accept, offer& confirm) override {

@@ -45,10 +45,8 @@ connect_attempt::~connect_attempt() {
   service_.unwatch_deadline(*this);
 }
 
-std::shared_ptr<connect_attempt> connect_attempt::start(stream_core& core, const asio::ip::tcp::endpoint& to) {
-  auto attempt = std::make_shared<connect_attempt>(core, to, false);
-  attempt->service_.exclusively([attempt] { attempt->begin(); });
-  return attempt;
+void connect_attempt::start() {
+  service_.exclusively([self = shared_from_this()] { self->begin(); });
 }
 
 std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::endpoint& to,
@@ -285,7 +283,7 @@ void connect_attempt::finish(std::error_code error, reason why, bool on_transpor
   service_.defer([self = shared_from_this()] {
     if (self->cancelled_) return;
     if (const auto owner = self->core_owner_.lock()) {
-      self->core_->connected(self->error_, std::move(self->outcome_));
+      self->core_->connected(*self, self->error_, std::move(self->outcome_));
     }
   });
 }

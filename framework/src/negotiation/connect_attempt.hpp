@@ -18,8 +18,8 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
                               private negotiation::attempt_handler,
                               private deadline_watcher {
  public:
-  /// Begins; the outcome goes to core.connected(), never inside this call.
-  static std::shared_ptr<connect_attempt> start(stream_core& core, const asio::ip::tcp::endpoint& to);
+  /// Begins; the outcome goes to core.connected(), from any thread. The core knows this attempt already.
+  void start();
   /// Connects in the calling thread.
   static std::error_code run(stream_core& core, const asio::ip::tcp::endpoint& to, established& outcome);
 

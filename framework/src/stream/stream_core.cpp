@@ -420,23 +420,29 @@ std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept
 
 void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
   exclusively([this, to] {
-    connect_result_.reset();
-    std::error_code error;
-    if (connection_) error = asio::error::already_connected;
-    if (attempt_) error = asio::error::already_started;
-    if (!error && !is_open()) error = open(to.protocol());
-    if (error) {
-      connect_result_ = error;
-      return;
+    std::shared_ptr<connect_attempt> attempt;
+    {
+      const guard lock(*this);
+      connect_result_.reset();
+      std::error_code error;
+      if (connection_) error = asio::error::already_connected;
+      if (attempt_) error = asio::error::already_started;
+      if (!error && !is_open()) error = open(to.protocol());
+      if (error) {
+        connect_result_ = error;
+        return;
+      }
+      // Known before it begins: its outcome may come from another thread at once.
+      attempt_ = attempt = std::make_shared<connect_attempt>(*this, to, false);
     }
-    attempt_ = connect_attempt::start(*this, to);
+    attempt->start();
   });
 }
 
-void stream_core::connected(std::error_code error, established&& outcome) {
+void stream_core::connected(const connect_attempt& attempt, std::error_code error, established&& outcome) {
   {
     const guard lock(*this);
-    if (!attempt_) return;  // cancelled or closed meanwhile
+    if (attempt_.get() != &attempt) return;  // cancelled or closed meanwhile
     attempt_.reset();
     connect_result_ = error;
     if (!error) settle(std::move(outcome));

@@ -65,7 +65,7 @@ class stream_core final : public operation_host {
   /// Takes over an accepted connection.
   std::error_code adopt(accepted_connection&& accepted);
   /// The client's handshake ended.
-  void connected(std::error_code error, established&& outcome);
+  void connected(const connect_attempt& attempt, std::error_code error, established&& outcome);
 
   // The performing halves of operations, with the lock held; false: would block.
   bool read_step(operation& op, std::span<const asio::mutable_buffer> buffers, std::size_t& n) noexcept;
