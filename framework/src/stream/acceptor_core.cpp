@@ -36,11 +36,6 @@ bool is_exhaustion(const std::error_code& error) {
          error == asio::error::no_memory || error == asio::error::no_buffer_space;
 }
 
-asio::any_io_executor socket_executor(const asio::any_io_executor& executor, loop_core* loop) {
-  if (loop) return loop->context().get_executor();
-  return executor;
-}
-
 }  // namespace
 
 acceptor_core::acceptor_core(const asio::any_io_executor& executor, context_service& service,
@@ -49,7 +44,7 @@ acceptor_core::acceptor_core(const asio::any_io_executor& executor, context_serv
       executor_(executor),
       service_(service),
       settings_(std::move(settings)),
-      acceptor_(socket_executor(executor, service.loop())),
+      acceptor_(service.socket_executor(executor)),
       target_service_(&service),
       machine_(std::make_unique<server_machine>(settings_->handshake_timeout)) {}
 

@@ -44,6 +44,11 @@ context_service& context_service::of(const asio::any_io_executor& executor) {
   return asio::use_service<context_service>(context);
 }
 
+asio::any_io_executor context_service::socket_executor(const asio::any_io_executor& executor) const {
+  if (loop_) return loop_->context().get_executor();
+  return executor;
+}
+
 // ---- exclusive sections ------------------------------------------------------------------------------------
 
 void context_service::enter() noexcept {

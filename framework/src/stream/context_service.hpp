@@ -60,6 +60,9 @@ class context_service final : public asio::execution_context::service, private p
   static context_service& of(const asio::any_io_executor& executor);
 
   loop_core* loop() const noexcept { return loop_; }
+  /// For sockets of the library whose user said `executor`. On an event_loop their waits are the library's own
+  /// business: they run in the inner context, uncounted.
+  asio::any_io_executor socket_executor(const asio::any_io_executor& executor) const;
   /// Distinguishes contexts of this process (and its forks) from each other.
   std::uint32_t number() const noexcept { return number_; }
 

@@ -36,12 +36,6 @@ void count_bytes(direction_counters& counters, std::size_t n) noexcept {
   counters.transferred(n);
 }
 
-asio::any_io_executor socket_executor(const asio::any_io_executor& executor, loop_core* loop) {
-  // On an event_loop waits are the library's own business: they run in the inner context, uncounted.
-  if (loop) return loop->context().get_executor();
-  return executor;
-}
-
 }  // namespace
 
 stream_core::stream_core(const asio::any_io_executor& executor, context_service& service,
@@ -50,7 +44,7 @@ stream_core::stream_core(const asio::any_io_executor& executor, context_service&
       executor_(executor),
       service_(service),
       settings_(std::move(settings)),
-      socket_(socket_executor(executor, service.loop())) {
+      socket_(service.socket_executor(executor)) {
   read_side_.core = write_side_.core = this;
   write_side_.which = direction::write;
 }
