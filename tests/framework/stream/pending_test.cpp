@@ -113,7 +113,6 @@ asio::awaitable<std::string> read_under_timers(stream& from, std::size_t total) 
 }
 
 TEST_P(StreamPending, TransfersThatRaceWithTimersLoseNoByte) {
-  if (where() == place::loop_and_strand) GTEST_SKIP() << "known fault: bytes are lost on a strand over an event_loop";
   connected([](pair& p) -> asio::awaitable<void> {
     constexpr std::size_t total = 600'000;
     const std::string got = co_await (write_under_timers(p.client, total) && read_under_timers(p.server, total));

@@ -14,6 +14,7 @@
 #include <asio/recycling_allocator.hpp>
 #include <optional>
 #include <tuple>
+#include <typeinfo>
 #include <utility>
 
 namespace smc::detail {
@@ -24,8 +25,9 @@ bool is_executor_of(const Executor& executor, const loop_core* loop) noexcept {
   if constexpr (std::is_same_v<Executor, event_loop::executor_type>) {
     return loop && executor.core() == loop;
   } else if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
-    const auto* own = executor.template target<event_loop::executor_type>();
-    return loop && own && own->core() == loop;
+    // target<T>() does not look at the type (Asio 1.22.1): what a strand keeps in front would pass for the loop itself.
+    if (!loop || executor.target_type() != typeid(event_loop::executor_type)) return false;
+    return executor.template target<event_loop::executor_type>()->core() == loop;
   } else {
     return false;
   }
