@@ -1,14 +1,10 @@
 #include "smcd/inbox.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <bit>
 #include <new>
 #include <utility>
 
-#include "system/events.hpp"
-#include "system/memory.hpp"
+#include "system/doorbell.hpp"
 
 namespace smc::smcd {
 
@@ -20,25 +16,16 @@ shared_word* first_slot(std::byte* base) noexcept {
   return reinterpret_cast<shared_word*>(base + sizeof(inbox_header));
 }
 
-// An eventfd is an anonymous inode without a file type, and ours never block. A pipe or a file that
-// the peer put in its place could keep us waiting.
-bool is_doorbell(const system::descriptor& file) noexcept {
-  const auto status = system::status_of(file);
-  if (status.error || (status.value.mode & S_IFMT) != 0) return false;
-  const auto flags = system::flags_of(file);
-  return !flags.error && (flags.value & O_NONBLOCK) != 0;
-}
-
 }  // namespace
 
 reason inbox::create(std::size_t capacity, system::memory_budget& budget) noexcept {
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::no_memory;
   const auto size = inbox_bytes(capacity);
   if (const auto why = share_.take(budget, size, 1); why != reason::none) return why;
-  auto made = segment::create("smc-inbox", size);
-  if (made.error) return reason_of(made.error);
-  auto mapped = mapping::whole(made.value);
-  if (mapped.error) return reason_of(mapped.error);
+  auto made = system::segment::create("smc-inbox", size);
+  if (made.error) return system::setup_reason(made.error);
+  auto mapped = system::mapping::whole(made.value);
+  if (mapped.error) return system::setup_reason(mapped.error);
   memory_ = std::move(made.value);
   mapping_ = std::move(mapped.value);
   header_ = new (mapping_.data()) inbox_header{};
@@ -67,29 +54,27 @@ std::uint32_t inbox::take() noexcept {
 }
 
 bool inbox::before_sleep() noexcept {
-  header_->sleeping.store(1, std::memory_order_seq_cst);
-  for (auto& from : lanes_) {
-    if (from.slots[from.next & mask_].load(std::memory_order_seq_cst) != 0) {
-      after_sleep();
-      return false;
+  return system::announce_sleep(header_->sleeping, [this] {
+    for (const lane& from : lanes_) {
+      if (from.slots[from.next & mask_].load(std::memory_order_seq_cst) != 0) return false;
     }
-  }
-  return true;
+    return true;
+  });
 }
 
-void inbox::after_sleep() noexcept { header_->sleeping.store(0, std::memory_order_seq_cst); }
+void inbox::after_sleep() noexcept { system::end_sleep(header_->sleeping); }
 
 reason outbox::attach(system::descriptor file, system::descriptor doorbell,
                       std::size_t max_connections, system::memory_budget& budget) noexcept {
   if (attached()) return reason::protocol_error;
   const auto capacity = inbox_capacity(max_connections);
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::protocol_error;
-  if (!is_doorbell(doorbell)) return reason::protocol_error;
-  auto memory = segment::attach(std::move(file), inbox_bytes(capacity));
-  if (memory.error) return reason_of(memory.error);
+  if (!system::is_doorbell(doorbell)) return reason::protocol_error;
+  auto memory = system::segment::attach(std::move(file), inbox_bytes(capacity));
+  if (memory.error) return system::setup_reason(memory.error);
   if (const auto why = share_.take(budget, 0, 1); why != reason::none) return why;
-  auto mapped = mapping::whole(memory.value);
-  if (mapped.error) return reason_of(mapped.error);
+  auto mapped = system::mapping::whole(memory.value);
+  if (mapped.error) return system::setup_reason(mapped.error);
   auto* header = reinterpret_cast<inbox_header*>(mapped.value.data());
   if (header->magic.load(std::memory_order_acquire) != inbox_magic ||
       header->capacity.load(std::memory_order_relaxed) != capacity) {
@@ -118,15 +103,11 @@ bool outbox::put(lane& into, std::uint32_t word) noexcept {
 
 outbox::outcome outbox::push_to(lane& into, std::uint32_t word) noexcept {
   if (!put(into, word)) return outcome::full;
-  if (header_->sleeping.load(std::memory_order_seq_cst) == 0) {
+  if (!system::ring_if_asleep(header_->sleeping, doorbell_)) {
     into.quiet.add(1);
     return outcome::quiet;
   }
-  header_->sleeping.store(0, std::memory_order_seq_cst);
   into.rang.add(1);
-  // A doorbell that can't be rung is one whose owner broke it, or is gone: its death is noticed
-  // elsewhere.
-  static_cast<void>(system::ring(doorbell_));
   return outcome::rang;
 }
 

@@ -6,14 +6,7 @@
 // threads, which take a lock in their own process. A slot is one word: 0 is free, anything else an
 // entry. The pusher fills the next slot, the owner empties it; neither reads the other's position.
 //
-// Sleeping. Owner:  sleeping = 1; look at the next slots; sleep only where both are empty.
-//           Pusher: slot = entry; look at sleeping; if set, clear it, then ring the doorbell.
-// Both stores and both looks are seq_cst, so there is one order of all four. If the owner's look
-// comes before the pusher's store, then the owner's store of sleeping, which precedes its look,
-// comes before the pusher's look: the pusher sees it and rings. Otherwise the owner's look sees the
-// entry and it doesn't sleep. Clearing before ringing matters: a pusher that rings first can be
-// overtaken by the owner, who wakes, works, and announces its next sleep; the late clearing would
-// wipe that announcement out.
+// Sleeping and waking: system/doorbell.hpp.
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -21,9 +14,9 @@
 
 #include "smc/counter.hpp"
 #include "smcd/layout.hpp"
-#include "smcd/segment.hpp"
 #include "system/descriptor.hpp"
 #include "system/memory_budget.hpp"
+#include "system/segment.hpp"
 
 namespace smc::smcd {
 
@@ -51,8 +44,8 @@ class inbox {
   std::uint32_t take_from(lane& from) noexcept;
 
   system::budget_share share_;
-  segment memory_;
-  mapping mapping_;
+  system::segment memory_;
+  system::mapping mapping_;
   inbox_header* header_ = nullptr;
   std::size_t mask_ = 0;
   lane lanes_[2];
@@ -91,8 +84,8 @@ class outbox {
   bool put(lane& into, std::uint32_t word) noexcept;
 
   system::budget_share share_;
-  segment memory_;
-  mapping mapping_;
+  system::segment memory_;
+  system::mapping mapping_;
   system::descriptor doorbell_;
   inbox_header* header_ = nullptr;
   std::size_t mask_ = 0;

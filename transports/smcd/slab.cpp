@@ -26,8 +26,8 @@ slab::outcome slab::create(std::uint32_t id, std::size_t ring_size, std::size_t 
   const auto size = slab_bytes(ring_size, rings);
   system::budget_share share;
   if (const auto why = share.take(budget, size, 0); why != reason::none) return {nullptr, why};
-  auto memory = segment::create("smc-rings", size);
-  if (memory.error) return {nullptr, reason_of(memory.error)};
+  auto memory = system::segment::create("smc-rings", size);
+  if (memory.error) return {nullptr, system::setup_reason(memory.error)};
   std::unique_ptr<slab> made(new (std::nothrow)
                                  slab(id, ring_size, rings, std::move(memory.value)));
   if (!made) return {nullptr, reason::no_memory};
@@ -42,8 +42,8 @@ slab::outcome slab::create(std::uint32_t id, std::size_t ring_size, std::size_t 
 slab::outcome slab::attach(std::uint32_t id, std::size_t ring_size, std::size_t rings,
                            system::descriptor file, system::memory_budget& budget) noexcept {
   if (!valid_geometry(ring_size, rings)) return {nullptr, reason::protocol_error};
-  auto memory = segment::attach(std::move(file), slab_bytes(ring_size, rings));
-  if (memory.error) return {nullptr, reason_of(memory.error)};
+  auto memory = system::segment::attach(std::move(file), slab_bytes(ring_size, rings));
+  if (memory.error) return {nullptr, system::setup_reason(memory.error)};
   std::unique_ptr<slab> made(new (std::nothrow)
                                  slab(id, ring_size, rings, std::move(memory.value)));
   if (!made) return {nullptr, reason::no_memory};
@@ -57,21 +57,21 @@ slab::outcome slab::finish(std::unique_ptr<slab> made, system::memory_budget& bu
       return {std::move(made), reason::none};
     }
     // The kernel may have fewer mappings left than we thought: once more with one.
-    made->mapping_ = mapping();
+    made->mapping_ = system::mapping();
     made->mappings_ = system::budget_share();
   }
   if (const auto why = made->mappings_.take(budget, 0, 1); why != reason::none) {
     return {nullptr, why};
   }
-  auto whole = mapping::whole(made->segment_);
-  if (whole.error) return {nullptr, reason_of(whole.error)};
+  auto whole = system::mapping::whole(made->segment_);
+  if (whole.error) return {nullptr, system::setup_reason(whole.error)};
   made->mapping_ = std::move(whole.value);
   return {std::move(made), reason::none};
 }
 
 std::error_code slab::map_mirrored() noexcept {
   const auto headers = header_bytes(rings_);
-  auto range = mapping::reserve(headers + 2 * ring_size_ * rings_);
+  auto range = system::mapping::reserve(headers + 2 * ring_size_ * rings_);
   if (range.error) return range.error;
   // Each call maps what lies in a row in the file: a ring's second copy together with the next
   // ring's first.

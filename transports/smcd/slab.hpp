@@ -13,8 +13,8 @@
 #include <smc/error.hpp>
 
 #include "smcd/ring.hpp"
-#include "smcd/segment.hpp"
 #include "system/memory_budget.hpp"
+#include "system/segment.hpp"
 
 namespace smc::smcd {
 
@@ -41,7 +41,7 @@ class slab {
   ring_memory ring(std::size_t index) const noexcept;
 
  private:
-  slab(std::uint32_t id, std::size_t ring_size, std::size_t rings, segment memory) noexcept
+  slab(std::uint32_t id, std::size_t ring_size, std::size_t rings, system::segment memory) noexcept
       : id_(id), ring_size_(ring_size), rings_(rings), segment_(std::move(memory)) {}
 
   static outcome finish(std::unique_ptr<slab> made, system::memory_budget& budget) noexcept;
@@ -54,8 +54,8 @@ class slab {
   system::budget_share
       bytes_;  // given back when the memory and its mappings are gone: declared first
   system::budget_share mappings_;
-  segment segment_;
-  mapping mapping_;
+  system::segment segment_;
+  system::mapping mapping_;
 };
 
 }  // namespace smc::smcd

@@ -1,7 +1,5 @@
 #include "negotiation/connect_attempt.hpp"
 
-#include <poll.h>
-
 #include <asio/bind_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/system_executor.hpp>
@@ -19,6 +17,8 @@ using namespace negotiation;  // NOLINT: this file is where the two meet
 using clock = std::chrono::steady_clock;
 
 namespace {
+
+constexpr std::chrono::milliseconds wait_slice{10};
 
 /// Dialling the unspecified address reaches the loopback.
 asio::ip::tcp::endpoint dialled(const asio::ip::tcp::endpoint& to) {
@@ -62,28 +62,22 @@ std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::end
 
 /// The blocked caller serves what it waits for itself; if another thread runs the loop, that one does.
 void connect_attempt::wait_for_end() {
-  bool connected = false;
+  const auto told = [this](auto&& condition) {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, wait_slice, condition);
+  };
+  while (!told([this] { return done_ || tcp_wanted_; })) {  // the loop's thread has not begun yet
+  }
+  if (tcp_wanted_) {
+    const std::error_code error = core_->tcp().connect(to_, true);
+    service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error); });
+  }
   for (;;) {
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       if (done_) return;
-      if (!connected && !tcp_wanted_) {  // the loop's thread has not begun yet
-        ended_.wait_for(lock, std::chrono::milliseconds(1));
-        continue;
-      }
     }
-    if (!std::exchange(connected, true)) {
-      std::error_code error;
-      core_->socket().connect(to_, error);
-      service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error); });
-      continue;
-    }
-    pollfd control{service_.control_descriptor(), POLLIN, 0};
-    if (::poll(&control, 1, 10) > 0) service_.poll_descriptors();
-    if (service_.loop() && !service_.loop()->on_this_thread()) {
-      std::unique_lock lock(mutex_);
-      ended_.wait_for(lock, std::chrono::microseconds(50), [this] { return done_; });
-    }
+    if (!service_.wait(wait_slice)) (void)told([this] { return done_; });
   }
 }
 
@@ -107,39 +101,68 @@ void connect_attempt::begin() {
   for (std::size_t i = 0; i < links_.size(); ++i) announcers.push_back(static_cast<announcer_id>(i));
   machine_.start(announcers, settings_->handshake_timeout, todo);
   perform(todo);
+  watch_deadline();
 }
 
-void connect_attempt::connect_tcp() {
+void connect_attempt::connect_tcp(actions& more) {
   if (blocking_) {
     const std::lock_guard lock(mutex_);
     tcp_wanted_ = true;
     ended_.notify_all();
     return;
   }
+  const std::error_code error = core_->tcp().connect(to_, false);
+  if (error == asio::error::in_progress) {
+    wait_for_tcp();
+  } else {
+    after_tcp(error, more);
+  }
+}
+
+void connect_attempt::wait_for_tcp() {
+  tcp_socket& tcp = core_->tcp();
+  const bool begun = !tcp.in_reactor().is_open();
   // On the system executor the handler runs where the reactor found the event, outside any strand.
-  core_->socket().async_connect(
-      to_, asio::bind_executor(asio::system_executor(), [self = shared_from_this()](std::error_code error) {
+  auto handler = asio::bind_executor(
+      asio::system_executor(), [self = shared_from_this(), begun](std::error_code error) {
         if (self->service_.loop()) self->service_.loop()->internal_handler();
-        self->service_.exclusively([self, error] { self->tcp_done(error); });
-      }));
+        self->service_.exclusively([self, error, begun] {
+          if (self->cancelled_) return;
+          self->tcp_done(error || !begun ? error : self->core_->tcp().pending_error());
+        });
+      });
+  if (!begun) {
+    tcp.in_reactor().async_connect(to_, std::move(handler));
+  } else if (const auto error = tcp.enter_reactor()) {
+    service_.defer([self = shared_from_this(), error] {
+      self->service_.exclusively([self, error] { self->tcp_done(error); });
+    });
+  } else {
+    tcp.in_reactor().async_wait(asio::socket_base::wait_write, std::move(handler));
+  }
 }
 
 void connect_attempt::tcp_done(std::error_code error) {
   if (cancelled_ || machine_.finished()) return;
   actions todo;
+  after_tcp(error, todo);
+  perform(todo);
+  watch_deadline();
+}
+
+void connect_attempt::after_tcp(std::error_code error, actions& more) {
   if (!error && number_ != 0) {
-    asio::ip::tcp::socket& socket = core_->socket();
-    tuple_.client = negotiation::endpoint(socket.local_endpoint(error));
+    asio::ip::tcp::endpoint own;
+    error = core_->tcp().endpoint(own, false);
+    tuple_.client = negotiation::endpoint(own);
     tuple_.server = destination_;
   }
   if (error) {
     if (error == asio::error::connection_refused && network_) network_->refused(destination_);
-    machine_.tcp_failed(error, todo);
+    machine_.tcp_failed(error, more);
   } else {
-    machine_.tcp_connected(clock::now(), todo);
+    machine_.tcp_connected(clock::now(), more);
   }
-  perform(todo);
-  watch_deadline();
 }
 
 // ---- what the machine asks for -----------------------------------------------------------------------------
@@ -159,7 +182,7 @@ void connect_attempt::act(const client_action& action, actions& more) {
       send_intent(action.announcer, more);
       break;
     case client_action::kind::connect_tcp:
-      connect_tcp();
+      connect_tcp(more);
       break;
     case client_action::kind::send_proposal:
       send_proposal(action.announcer, more);
@@ -195,7 +218,8 @@ void connect_attempt::act(const client_action& action, actions& more) {
 
 void connect_attempt::send_intent(announcer_id to, actions& more) {
   const intent message{number_, destination_, shared_layout_version};
-  if (link_of(to)->send(message)) {
+  // The proposal will wake who has to answer; what the server accepts before that, it accepts awake.
+  if (link_of(to)->send(message, {}, link::urgency::with_the_next)) {
     link_of(to)->close();
     machine_.hung_up(to, more);
   }

@@ -33,8 +33,10 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   using actions = negotiation::client_machine::actions;
 
   void begin();
-  void connect_tcp();
+  void connect_tcp(actions& more);
+  void wait_for_tcp();
   void tcp_done(std::error_code error);
+  void after_tcp(std::error_code error, actions& more);
   void wait_for_end();
 
   void perform(actions& todo);

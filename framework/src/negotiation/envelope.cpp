@@ -14,7 +14,10 @@ using reader = byte_reader<std::endian::little>;
 using writer = byte_writer<std::endian::little>;
 
 constexpr std::uint32_t magic = 0x3f636d73;
+constexpr std::size_t flags_offset = 7;
 constexpr std::size_t length_offset = 8;
+constexpr std::size_t number_offset = 12;
+constexpr std::uint8_t mailbox_flag = 1;
 
 static_assert(std::is_same_v<std::variant_alternative_t<6, message>, retire>);
 
@@ -185,15 +188,16 @@ decoded<message, reason> decode_body(std::span<const std::byte> body, bool may_g
 
 }  // namespace
 
-void encode(const message& m, std::vector<std::byte>& out) {
+void encode(const message& m, std::vector<std::byte>& out, const envelope_header& header) {
   out.clear();
   writer w(out);
   w.integer(magic);
   w.integer(envelope_version);
   w.integer(oldest_envelope_version);
   w.integer(type_of(m));
-  w.integer(std::uint8_t{0});
+  w.integer(header.introduces_mailbox ? mailbox_flag : std::uint8_t{0});
   w.integer(std::uint32_t{0});
+  w.integer(header.number);
   std::visit(encoder(out), m);
   if (out.size() > max_message_size) throw std::length_error("rendezvous: message too long");
   for (std::size_t i = 0; i < sizeof(std::uint32_t); ++i) {
@@ -243,6 +247,14 @@ decoded<message, reason> decode(std::span<const std::byte> packet) {
     default:
       return reason::protocol_error;
   }
+}
+
+envelope_header header_of(std::span<const std::byte> packet) noexcept {
+  envelope_header header;
+  header.introduces_mailbox = (std::to_integer<std::uint8_t>(packet[flags_offset]) & mailbox_flag) != 0;
+  reader in(packet.subspan(number_offset));
+  header.number = in.integer<std::uint32_t>();
+  return header;
 }
 
 decline decline_because(std::uint64_t attempt, reason why) {

@@ -8,8 +8,9 @@
 //        4    1  version of the sender
 //        5    1  oldest version that the sender understands
 //        6    1  type
-//        7    1  flags, 0
+//        7    1  flags: bit 0, the sender's mailbox and doorbell are among the descriptors
 //        8    4  length of the whole message in bytes
+//       12    4  number of the message, counted from 0 for each link and direction
 //
 // A sender of a newer version that still understands ours may append to every message; what is
 // behind the known part is skipped. Among equal versions the length is exact. Everything decoded is
@@ -31,7 +32,7 @@ namespace smc::negotiation {
 inline constexpr std::uint8_t envelope_version = 1;
 inline constexpr std::uint8_t oldest_envelope_version = 1;
 
-inline constexpr std::size_t envelope_header_size = 12;
+inline constexpr std::size_t envelope_header_size = 16;
 inline constexpr std::size_t max_message_size = 8192;
 inline constexpr std::size_t max_clc_size = 652;
 inline constexpr std::size_t max_extension_size = 1024;
@@ -108,15 +109,23 @@ struct retire {
 
 using message = std::variant<intent, proposal, accept, confirm, decline, withdraw, retire>;
 
+/// What the link puts into the head of a message.
+struct envelope_header {
+  std::uint32_t number = 0;
+  bool introduces_mailbox = false;
+};
+
 /// Replaces the contents of `out` (a buffer to be reused) by the encoded message.
 /// Throws std::length_error where a limit above is exceeded, std::invalid_argument for an
 /// ill-formed name.
-void encode(const message& m, std::vector<std::byte>& out);
+void encode(const message& m, std::vector<std::byte>& out, const envelope_header& header = {});
 std::vector<std::byte> encode(const message& m);
 
 /// Decodes one whole packet: reason::version_mismatch where the two versions don't meet,
 /// reason::protocol_error for everything else that is wrong.
 decoded<message, reason> decode(std::span<const std::byte> packet);
+/// Of a packet that decode() took.
+envelope_header header_of(std::span<const std::byte> packet) noexcept;
 
 /// A decline with the CLC DECLINE for `why`, and the reason found in one.
 decline decline_because(std::uint64_t attempt, reason why);

@@ -50,24 +50,55 @@ std::error_code link::open() {
   return service_.watch(socket_.get(), *this);
 }
 
-std::error_code link::send(const message& what, std::span<const int> descriptors) {
+std::error_code link::send(const message& what, std::span<const int> descriptors, urgency when) {
   if (!socket_) return asio::error::connection_reset;
-  encode(what, buffer_);
+  envelope_header header;
+  header.number = sent_;
   std::vector<int> all;
   system::descriptor self;
-  if (!sent_identity_) {
+  if (sent_ == 0) {
     auto opened = system::open_process(::getpid());
     if (!opened) return opened.error;
     self = std::move(opened.value);
     all.push_back(self.get());
-    sent_identity_ = true;
+    open_mailbox(all, header.introduces_mailbox);
   }
   all.insert(all.end(), descriptors.begin(), descriptors.end());
-  return system::send_message(socket_, buffer_, all).error;
+  encode(what, buffer_, header);
+  std::error_code error;
+  if (!all.empty() || !mail_sender_.attached() || !mail_sender_.send(buffer_, when == urgency::now)) {
+    error = system::send_message(socket_, buffer_, all).error;
+  }
+  if (!error) ++sent_;
+  return error;
+}
+
+/// Without a mailbox the peer goes on using the socket.
+void link::open_mailbox(std::vector<int>& introduction, bool& introduces) {
+  int doorbell = -1;
+  if (service_.doorbell(doorbell)) return;
+  if (!mail_) {
+    auto made = std::make_shared<mail_source>(*this);
+    if (made->box.create(system::memory_budget::process()) != reason::none) return;
+    service_.add_source(made);
+    mail_ = std::move(made);
+  }
+  introduction.push_back(mail_->box.file().get());
+  introduction.push_back(doorbell);
+  introduces = true;
+}
+
+bool link::mail_source::poll() noexcept {
+  if (!box.has_mail()) return false;
+  service_.exclusively([this] {
+    if (owner_) owner_->receive_mail();
+  });
+  return true;
 }
 
 void link::close() noexcept {
   if (!socket_) return;
+  if (mail_) mail_->end();
   service_.unwatch(socket_.get());
   if (peer_process_) service_.unwatch(peer_process_.get());
   socket_.reset();
@@ -112,55 +143,90 @@ void link::process_ended() noexcept {
 
 void link::on_event(std::uint32_t events) noexcept {
   const auto keep = shared_from_this();
-  bool more = true;
-  while (more && socket_) {
-    try {
-      more = receive_one();
-    } catch (const std::bad_alloc&) {
-      if (handler_) handler_->violated(*this, reason::no_memory);
-      break;
+  receive_mail();
+  try {
+    while (socket_ && receive_one()) {
     }
+  } catch (const std::bad_alloc&) {
+    end(reason::no_memory);
   }
-  if (socket_ && (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0) {
-    close();
-    if (handler_) handler_->ended(*this);
+  if ((events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) == 0) return;
+  receive_mail();
+  end(reason::none);
+}
+
+void link::receive_mail() noexcept {
+  const auto keep = shared_from_this();
+  try {
+    while (socket_ && take_mail()) {
+    }
+  } catch (const std::bad_alloc&) {
+    end(reason::no_memory);
   }
 }
 
-/// False: there is nothing (more) to receive now.
+bool link::take_mail() {
+  if (!mail_ || !mail_->box.has_mail()) return false;
+  std::array<std::byte, max_message_size> bytes;
+  std::size_t size = 0;
+  switch (mail_->box.take(bytes, size)) {
+    case mailbox::outcome::none:
+      return false;
+    case mailbox::outcome::taken:
+      return handle(std::span(bytes).first(size), {}, true);
+    case mailbox::outcome::violation:
+      end(reason::protocol_error);
+  }
+  return false;
+}
+
 bool link::receive_one() {
   std::array<std::byte, max_message_size> bytes;
   auto got = system::receive_message(socket_, bytes);
-  if (!got) {
-    if (got.error == asio::error::would_block) return false;
-    close();
-    if (handler_) handler_->ended(*this);
+  if (!got && got.error == asio::error::would_block) return false;
+  if (!got || got.value.bytes == 0) {
+    receive_mail();
+    end(reason::none);
     return false;
   }
   auto& in = got.value;
-  if (in.bytes == 0) {
-    close();
-    if (handler_) handler_->ended(*this);
+  if (in.truncated) {
+    end(reason::protocol_error);
     return false;
   }
-  reason why = in.truncated ? reason::protocol_error : reason::none;
-  std::span<system::descriptor> descriptors(in.descriptors.data(), in.descriptor_count);
-  if (why == reason::none && !received_identity_) {
-    why = descriptors.empty() ? reason::protocol_error : take_peer_process(descriptors.front());
-    if (why == reason::none) descriptors = descriptors.subspan(1);
-  }
+  return handle(std::span(bytes).first(in.bytes), std::span(in.descriptors.data(), in.descriptor_count), false);
+}
+
+bool link::handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, bool by_mail) {
+  const auto decoded = decode(packet);
+  reason why = decoded ? reason::none : decoded.error();
   if (why == reason::none) {
-    const auto decoded = decode(std::span(bytes).first(in.bytes));
-    if (decoded) {
-      if (handler_) handler_->received(*this, *decoded, descriptors);
-      return true;
+    const envelope_header header = header_of(packet);
+    while (socket_ && static_cast<std::int32_t>(header.number - received_) > 0 && (by_mail ? receive_one() : take_mail())) {
     }
-    why = decoded.error();
+    if (!socket_) return false;
+    if (received_ != header.number) why = reason::protocol_error;
+    if (why == reason::none && !received_identity_) {
+      why = descriptors.empty() ? reason::protocol_error : take_peer_process(descriptors.front());
+      if (why == reason::none) descriptors = descriptors.subspan(1);
+      if (why == reason::none && header.introduces_mailbox) why = take_peer_mailbox(descriptors);
+    }
   }
-  if (handler_) handler_->violated(*this, why);
+  if (why != reason::none) {
+    end(why);
+    return false;
+  }
+  ++received_;
+  if (handler_) handler_->received(*this, *decoded, descriptors);
+  return true;
+}
+
+/// Hangs up; the handler hears of it, and of what the peer did wrong.
+void link::end(reason why) noexcept {
+  if (!socket_) return;
+  if (why != reason::none && handler_) handler_->violated(*this, why);
   close();
   if (handler_) handler_->ended(*this);
-  return false;
 }
 
 reason link::take_peer_process(system::descriptor& sent) {
@@ -171,6 +237,15 @@ reason link::take_peer_process(system::descriptor& sent) {
   received_identity_ = true;
   peer_process_ = std::move(sent);
   return service_.watch(peer_process_.get(), process_watcher_) ? reason::protocol_error : reason::none;
+}
+
+reason link::take_peer_mailbox(std::span<system::descriptor>& descriptors) {
+  if (descriptors.size() < 2) return reason::protocol_error;
+  const reason why = mail_sender_.attach(std::move(descriptors[0]), std::move(descriptors[1]),
+                                         system::memory_budget::process());
+  descriptors = descriptors.subspan(2);
+  // Where only this side can't have it, the socket does.
+  return why == reason::protocol_error || why == reason::version_mismatch ? why : reason::none;
 }
 
 }  // namespace smc::negotiation

@@ -2,8 +2,12 @@
 // A rendezvous connection between two processes of this host: messages with descriptors, the peer's identity as the
 // kernel vouches for it, and the news of its death.
 //
-// The first message in each direction carries, as its first descriptor, a pidfd of the sender: a hang-up alone would
-// not show the death of a process whose forked child still holds the socket.
+// The first message in each direction introduces its sender. It carries, as its first descriptor, a pidfd: a hang-up
+// alone would not show the death of a process whose forked child still holds the socket. Then, where there is memory
+// for one, the sender's mailbox and doorbell. From then on messages without descriptors go through the mailbox, and
+// the socket is left for the others. Messages are numbered, so that both ways together keep one order: who holds
+// message n finds the earlier ones in the other way, because its sender put them there first.
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "negotiation/envelope.hpp"
+#include "negotiation/mailbox.hpp"
 #include "stream/context_service.hpp"
 #include "system/descriptor.hpp"
 
@@ -55,11 +60,16 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   /// Reads the peer's credentials and starts watching. An error: unusable.
   std::error_code open();
 
-  /// Sends one message, with the own pidfd in front the first time. Never blocks: a full peer is an error, and ends
-  /// the link.
-  std::error_code send(const message& what, std::span<const int> descriptors = {});
+  enum class urgency : unsigned char {
+    now,          ///< a peer that sleeps is woken
+    with_the_next  ///< what follows will wake it
+  };
+  /// Sends one message. Never blocks: a full peer is an error.
+  std::error_code send(const message& what, std::span<const int> descriptors = {}, urgency when = urgency::now);
   /// Takes in what has arrived.
   void receive_all() noexcept { on_event(0); }
+  /// Takes in what has arrived by mail: costs a look into memory where there is nothing.
+  void receive_mail() noexcept;
   /// Hangs up. The attachments are told that the peer is gone.
   void close() noexcept;
   /// Hangs up without telling anybody here: the context goes away.
@@ -81,9 +91,36 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   void attach(const void* owner, std::uint32_t number, std::shared_ptr<link_attachment> what);
 
  private:
+  /// Where the peer's mail arrives: polled by the context, which may keep it a little longer than the link.
+  class mail_source final : public detail::wake_source {
+   public:
+    explicit mail_source(link& owner) noexcept : owner_(&owner), service_(owner.service_) {}
+    mailbox box;
+    void end() noexcept {
+      owner_ = nullptr;
+      ended_.store(true, std::memory_order_relaxed);
+    }
+    bool poll() noexcept override;
+    bool before_sleep() noexcept override { return box.before_sleep(); }
+    void after_sleep() noexcept override { box.after_sleep(); }
+    bool finished() const noexcept override { return ended_.load(std::memory_order_relaxed); }
+
+   private:
+    link* owner_;  // exclusively
+    detail::context_service& service_;
+    std::atomic<bool> ended_{false};
+  };
+
   void on_event(std::uint32_t events) noexcept override;
+  /// False: there is nothing (more) to receive now.
   bool receive_one();
+  bool take_mail();
+  /// One message, by either way; those before it first. False: the link has ended.
+  bool handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, bool by_mail);
   reason take_peer_process(system::descriptor& sent);
+  reason take_peer_mailbox(std::span<system::descriptor>& descriptors);
+  void open_mailbox(std::vector<int>& introduction, bool& introduces);
+  void end(reason why) noexcept;
 
   class process_watcher final : public detail::descriptor_watcher {
    public:
@@ -104,8 +141,11 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   std::string name_;
   const std::uint64_t id_;
   bool same_process_ = false;
-  bool sent_identity_ = false;
   bool received_identity_ = false;
+  std::uint32_t sent_ = 0;      // messages, by both ways
+  std::uint32_t received_ = 0;
+  std::shared_ptr<mail_source> mail_;
+  mail_sender mail_sender_;
   std::map<std::pair<const void*, std::uint32_t>, std::shared_ptr<link_attachment>> attachments_;
   std::vector<std::byte> buffer_;
 };

@@ -55,10 +55,13 @@ local_network& local_network::of(detail::context_service& service) {
 std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_service& of_context,
                                                              const endpoint& destination,
                                                              const config& settings, reason& why) {
-  of_context.poll_descriptors();  // what retired or died since
   // A retired announcer's link goes with its last connection; one that a client made, when the client hangs up.
   std::erase_if(kept_, [](const auto& each) { return !each->name().empty() && !each->in_use(); });
   port_state& state = ports_[destination.port()];
+  // What retired or died since. A running loop hears of deaths by itself.
+  const std::map<unsigned, std::shared_ptr<link>> known_links = state.links;
+  for (const auto& [k, known] : known_links) known->receive_mail();
+  if (!of_context.loop() || !of_context.loop()->runs_here()) of_context.poll_descriptors();
   const auto now = clock::now();
   // Known links are enough for a destination that was served through them; otherwise a further announcer may have
   // come to the port.

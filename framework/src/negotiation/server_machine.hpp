@@ -83,6 +83,9 @@ class server_machine {
   void tcp_accepted(connection_id c, const four_tuple& connection, bool from_this_host,
                     time_point now, actions& out);
 
+  /// Whether a proposal stands that names this connection.
+  bool claimed(const four_tuple& connection) const;
+
   // Outcomes of the action answer.
   void answered(connection_id c, time_point now, actions& out);
   void answer_failed(connection_id c, reason why, actions& out);

@@ -48,6 +48,11 @@ void server_machine::spend(const std::vector<attempt_key>& intents, accept_wait:
   }
 }
 
+bool server_machine::claimed(const four_tuple& connection) const {
+  const auto first = claims_.lower_bound({connection, 0, {}});
+  return first != claims_.end() && std::get<four_tuple>(*first) == connection;
+}
+
 server_machine::attempt_map::iterator server_machine::next_claim(const four_tuple& connection) {
   const auto first = claims_.lower_bound({connection, 0, {}});
   if (first == claims_.end() || std::get<four_tuple>(*first) != connection) return attempts_.end();

@@ -1,11 +1,10 @@
-#include <sys/socket.h>
-
 #include <asio/error.hpp>
 #include <smc/config.hpp>
 #include <smc/detail/acceptor_api.hpp>
 
 #include "stream/acceptor_core.hpp"
 #include "stream/stream_core.hpp"
+#include "system/tcp_sockets.hpp"
 
 namespace smc::detail {
 
@@ -13,10 +12,7 @@ void accepted_deleter::operator()(accepted_connection* connection) const noexcep
 
 std::shared_ptr<acceptor_core> make_acceptor(const asio::any_io_executor& executor, const config* settings) {
   auto& service = context_service::of(executor);
-  auto core = std::make_shared<acceptor_core>(
-      executor, service,
-      settings ? std::make_shared<const config>(*settings)
-               : std::shared_ptr<const config>(std::shared_ptr<const config>(), &config::process_default()));
+  auto core = std::make_shared<acceptor_core>(executor, service, settings_or_default(settings));
   service.add_host(*core);
   return core;
 }
@@ -52,19 +48,12 @@ std::error_code cancel(acceptor_core& core) noexcept {
 
 std::error_code set_option(acceptor_core& core, int level, int name, const void* value, std::size_t size) noexcept {
   if (!core.is_open()) return asio::error::bad_descriptor;
-  if (::setsockopt(core.acceptor().native_handle(), level, name, value, static_cast<socklen_t>(size)) == 0) return {};
-  return std::error_code(errno, asio::error::get_system_category());
+  return system::set_option(core.number(), level, name, value, size);
 }
 
 std::error_code get_option(const acceptor_core& core, int level, int name, void* value, std::size_t* size) noexcept {
   if (!core.is_open()) return asio::error::bad_descriptor;
-  auto length = static_cast<socklen_t>(*size);
-  auto& acceptor = const_cast<asio::ip::tcp::acceptor&>(core.acceptor());
-  if (::getsockopt(acceptor.native_handle(), level, name, value, &length) != 0) {
-    return std::error_code(errno, asio::error::get_system_category());
-  }
-  *size = length;
-  return {};
+  return system::get_option(core.number(), level, name, value, *size);
 }
 
 std::error_code local_endpoint(const acceptor_core& core, asio::ip::tcp::endpoint& endpoint) noexcept {

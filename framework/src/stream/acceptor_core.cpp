@@ -16,8 +16,9 @@
 #include "negotiation/local_network.hpp"
 #include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
+#include "system/events.hpp"
 #include "system/sockets.hpp"
-#include "system/tcp_accept.hpp"
+#include "system/tcp_sockets.hpp"
 
 namespace smc::detail {
 
@@ -203,7 +204,12 @@ void acceptor_core::serve(bool eagerly) {
     }
     if (fresh.empty()) break;
     // Intents are sent before their TCP connections are made: after this look none of them is missing.
-    service_.poll_descriptors();
+    std::vector<std::shared_ptr<link>> links;  // a link that ends goes from links_
+    for (const auto& [number, weak] : links_) links.push_back(weak.lock());
+    for (const auto& link : links) {
+      if (link) link->receive_mail();
+    }
+    if (any_unclaimed(fresh)) service_.poll_descriptors();
     actions todo;
     for (const auto id : fresh) {
       const auto found = pending_.find(id);
@@ -216,6 +222,14 @@ void acceptor_core::serve(bool eagerly) {
   }
   serving_ = false;
   watch_deadline();
+}
+
+/// Whether a connection may belong to a client of which nothing was heard by mail.
+bool acceptor_core::any_unclaimed(const std::vector<connection_id>& fresh) const {
+  return std::any_of(fresh.begin(), fresh.end(), [this](connection_id id) {
+    const pending& p = pending_.at(id);
+    return !machine_->claimed({negotiation::endpoint(p.peer), negotiation::endpoint(p.local)});
+  });
 }
 
 bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
@@ -297,9 +311,10 @@ std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
       }
     }
     if (non_blocking_) return asio::error::would_block;
-    std::array<pollfd, 2> wait{pollfd{acceptor_.native_handle(), POLLIN, 0},
-                               pollfd{service_.control_descriptor(), POLLIN, 0}};
-    (void)::poll(wait.data(), wait.size(), static_cast<int>(wait_slice.count()));
+    if (!service_.wait(wait_slice, number())) {  // another thread serves this acceptor
+      std::array<pollfd, 1> arrival{pollfd{number(), POLLIN, 0}};
+      (void)system::poll(arrival, std::chrono::milliseconds(1));
+    }
   }
 }
 

@@ -38,6 +38,7 @@ class acceptor_core final : public operation_host,
   bool is_open() const noexcept { return acceptor_.is_open(); }
   asio::ip::tcp::acceptor& acceptor() noexcept { return acceptor_; }
   const asio::ip::tcp::acceptor& acceptor() const noexcept { return acceptor_; }
+  int number() const noexcept { return const_cast<asio::ip::tcp::acceptor&>(acceptor_).native_handle(); }
   std::error_code listen(int backlog);
   std::error_code close() noexcept;
   static void release(std::shared_ptr<acceptor_core> core) noexcept;
@@ -82,6 +83,7 @@ class acceptor_core final : public operation_host,
   void announce();
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
+  bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
   void deliver(std::error_code error, accepted_ptr accepted);
   void wait_for_arrivals();

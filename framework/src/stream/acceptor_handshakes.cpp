@@ -9,7 +9,7 @@
 #include "negotiation/registry.hpp"
 #include "stream/acceptor_core.hpp"
 #include "system/sockets.hpp"
-#include "system/tcp_accept.hpp"
+#include "system/tcp_sockets.hpp"
 
 namespace smc::detail {
 

@@ -1,8 +1,7 @@
 #include "stream/context_service.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <asio/bind_executor.hpp>
@@ -24,12 +23,6 @@ namespace {
 std::uint32_t next_number() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-std::error_code open(system::descriptor& to, int number) {
-  auto opened = system::descriptor::adopt(number);
-  if (opened) to = std::move(opened.value);
-  return opened.error;
 }
 
 }  // namespace
@@ -73,21 +66,18 @@ void context_service::defer(std::function<void()> call) {
 
 std::error_code context_service::open_control() {
   if (control_) return {};
-  system::descriptor control;
-  system::descriptor timer;
-  const int set = ::epoll_create1(EPOLL_CLOEXEC);
-  if (set < 0) return system::last_error();
-  if (const auto error = open(control, set)) return error;
-  const int clock_descriptor = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (clock_descriptor < 0) return system::last_error();
-  if (const auto error = open(timer, clock_descriptor)) return error;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = timer.get();
-  if (::epoll_ctl(control.get(), EPOLL_CTL_ADD, timer.get(), &event) != 0) return system::last_error();
+  auto control = system::create_epoll();
+  if (!control) return control.error;
+  auto timer = system::create_timer();
+  if (!timer) return timer.error;
+  const int number = timer.value.get();
+  if (const auto error = system::epoll_change(control.value, EPOLL_CTL_ADD, number, EPOLLIN,
+                                              static_cast<std::uint64_t>(number))) {
+    return error;
+  }
   const std::lock_guard lock(wake_mutex_);
-  control_ = std::move(control);
-  timer_ = std::move(timer);
+  control_ = std::move(control.value);
+  timer_ = std::move(timer.value);
   if (loop_) {
     attach(loop_->context().get_executor());
     wait_for_control();
@@ -101,10 +91,10 @@ std::error_code context_service::open_control() {
 std::error_code context_service::watch(int descriptor, descriptor_watcher& watcher) {
   const std::lock_guard lock(mutex_);
   if (const auto error = open_control()) return error;
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
-  event.data.fd = descriptor;
-  if (::epoll_ctl(control_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) return system::last_error();
+  if (const auto error = system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLRDHUP,
+                                              static_cast<std::uint64_t>(descriptor))) {
+    return error;
+  }
   watched_[descriptor] = &watcher;
   return {};
 }
@@ -112,14 +102,14 @@ std::error_code context_service::watch(int descriptor, descriptor_watcher& watch
 void context_service::unwatch(int descriptor) noexcept {
   const std::lock_guard lock(mutex_);
   if (watched_.erase(descriptor) != 0) {
-    (void)::epoll_ctl(control_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+    (void)system::epoll_change(control_, EPOLL_CTL_DEL, descriptor, 0, 0);
   }
 }
 
 void context_service::watch_deadline(deadline_watcher& watcher, clock::time_point when) {
   const std::lock_guard lock(mutex_);
   unwatch_deadline(watcher);
-  deadlines_.emplace(when, &watcher);
+  deadline_of_[&watcher] = deadlines_.emplace(when, &watcher);
   if (open_control()) return;
   // A timer that fires too early only looks again: so deadlines that move out cost no system call.
   if (!timer_set_ || when < *timer_set_) set_timer(when);
@@ -127,16 +117,15 @@ void context_service::watch_deadline(deadline_watcher& watcher, clock::time_poin
 
 void context_service::unwatch_deadline(deadline_watcher& watcher) noexcept {
   const std::lock_guard lock(mutex_);
-  std::erase_if(deadlines_, [&](const auto& entry) { return entry.second == &watcher; });
+  const auto found = deadline_of_.find(&watcher);
+  if (found == deadline_of_.end()) return;
+  deadlines_.erase(found->second);
+  deadline_of_.erase(found);
 }
 
 void context_service::set_timer(clock::time_point when) noexcept {
   const auto left = std::max<clock::duration>(when - clock::now(), std::chrono::microseconds(1));
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-  itimerspec spec{};
-  spec.it_value.tv_sec = seconds.count();
-  spec.it_value.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
-  (void)::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+  (void)system::set_timer(timer_, left);
   timer_set_ = when;
 }
 
@@ -150,20 +139,20 @@ void context_service::dispatch_events() noexcept {
   std::array<epoll_event, 32> events;
   bool timer_fired = false;
   for (int rounds = 0; rounds < 64; ++rounds) {
-    const int n = ::epoll_wait(control_.get(), events.data(), static_cast<int>(events.size()), 0);
-    if (n <= 0) break;
-    for (int i = 0; i < n; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.fd == timer_.get()) {
-        std::uint64_t expirations = 0;
-        (void)!::read(timer_.get(), &expirations, sizeof expirations);
+    const auto ready = system::epoll_wait(control_, events, std::chrono::milliseconds(0));
+    if (!ready || ready.value == 0) break;
+    for (std::size_t i = 0; i < ready.value; ++i) {
+      const epoll_event& event = events[i];
+      const int number = static_cast<int>(event.data.u64);
+      if (number == timer_.get()) {
+        (void)system::clear(timer_);
         timer_set_.reset();
         timer_fired = true;
-      } else if (const auto found = watched_.find(event.data.fd); found != watched_.end()) {
+      } else if (const auto found = watched_.find(number); found != watched_.end()) {
         found->second->on_event(event.events);
       }
     }
-    if (static_cast<std::size_t>(n) < events.size()) break;  // each was drained
+    if (ready.value < events.size()) break;  // each was drained
   }
   if (timer_fired) expire();  // after what has arrived in time
 }
@@ -172,7 +161,7 @@ void context_service::expire() noexcept {
   const auto now = clock::now();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     deadline_watcher* due = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
+    unwatch_deadline(*due);
     due->on_deadline(now);
   }
   if (!deadlines_.empty() && !timer_set_) set_timer(deadlines_.begin()->first);
@@ -203,17 +192,18 @@ std::error_code context_service::doorbell(int& descriptor) {
 
 void context_service::add_source(std::shared_ptr<wake_source> source) {
   if (loop_) {
-    loop_->run_exclusive([this, source = std::move(source)] {
-      std::erase_if(sources_, [](const auto& s) { return s->finished(); });
-      sources_.push_back(source);
-    });
+    loop_->run_exclusive([this, source = std::move(source)] { keep_source(source); });
     return;
   }
   const std::lock_guard lock(wake_mutex_);
-  std::erase_if(sources_, [](const auto& s) { return s->finished(); });
-  sources_.push_back(std::move(source));
+  keep_source(std::move(source));
   // Whoever sleeps already must hear of this one too.
   if (doorbell_pending_ && !sources_.back()->before_sleep()) (void)system::ring(doorbell_);
+}
+
+void context_service::keep_source(std::shared_ptr<wake_source> source) {
+  if (polling_ == 0) std::erase_if(sources_, [](const auto& s) { return s->finished(); });
+  sources_.push_back(std::move(source));
 }
 
 std::vector<std::shared_ptr<wake_source>> context_service::sources() const {
@@ -223,7 +213,9 @@ std::vector<std::shared_ptr<wake_source>> context_service::sources() const {
 
 bool context_service::poll() noexcept {
   bool found = false;
+  ++polling_;
   for (std::size_t i = 0; i < sources_.size(); ++i) found |= sources_[i]->poll();
+  --polling_;
   return found;
 }
 
@@ -305,6 +297,41 @@ void context_service::poll_sources() noexcept {
   exclusively([this] {
     for (const auto& source : sources()) source->poll();
   });
+}
+
+/// Whether there is nothing to do, and peers were told to ring.
+bool context_service::sleep_announced() noexcept {
+  bool quiet = false;
+  if (loop_) {
+    (void)loop_->try_exclusive([&] { quiet = before_sleep(); });
+  } else {
+    const std::lock_guard lock(wake_mutex_);
+    quiet = before_sleep();
+  }
+  return quiet;
+}
+
+bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noexcept {
+  if (loop_ && !loop_->try_exclusive([] {})) return false;
+  const bool asleep = sleep_announced();
+  std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0}, pollfd{doorbell_.get(), POLLIN, 0},
+                                pollfd{descriptor, POLLIN, 0}};
+  (void)system::poll(entries, asleep ? limit : std::chrono::milliseconds(0));
+  // Whoever else waits for the doorbell learns from this thread what it rang for.
+  if ((entries[1].revents & POLLIN) != 0) (void)system::clear(doorbell_);
+  poll_descriptors();
+  poll_sources();
+  if (loop_) {
+    (void)loop_->try_exclusive([this] { after_sleep(); });
+    return true;
+  }
+  const std::lock_guard lock(wake_mutex_);
+  if (!doorbell_pending_) {
+    after_sleep();
+  } else if (!before_sleep()) {
+    (void)system::ring(doorbell_);
+  }
+  return true;
 }
 
 void context_service::waiting_changed(int difference, const asio::any_io_executor& executor) noexcept {

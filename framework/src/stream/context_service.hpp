@@ -92,8 +92,10 @@ class context_service final : public asio::execution_context::service, private p
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
   void poll_descriptors() noexcept;
 
-  /// What a blocked caller polls together with its own descriptors; -1 before anything was watched.
-  int control_descriptor() const noexcept { return control_.get(); }
+  /// For a blocked caller, which no running loop may serve: sleeps until a peer, a watched descriptor or `descriptor`
+  /// has something, at most `limit`, then takes in what there is. False, at once: another thread runs the loop and
+  /// does it.
+  bool wait(std::chrono::milliseconds limit, int descriptor = -1) noexcept;
 
   /// Link groups of this context, with which it goes to sleep and wakes up. Any thread; on an event_loop that another
   /// thread runs the source is polled a little later.
@@ -127,10 +129,12 @@ class context_service final : public asio::execution_context::service, private p
    private:
     context_service& service_;
   };
+  void keep_source(std::shared_ptr<wake_source> source);
   std::error_code open_control();
   void dispatch_events() noexcept;
   void expire() noexcept;
   void set_timer(clock::time_point when) noexcept;
+  bool sleep_announced() noexcept;
   void attach(const asio::any_io_executor& executor);
   void start_waits();
   void stop_waits() noexcept;
@@ -148,12 +152,15 @@ class context_service final : public asio::execution_context::service, private p
   system::descriptor control_;
   system::descriptor timer_;
   std::unordered_map<int, descriptor_watcher*> watched_;
-  std::multimap<clock::time_point, deadline_watcher*> deadlines_;
+  using deadline_map = std::multimap<clock::time_point, deadline_watcher*>;
+  deadline_map deadlines_;
+  std::unordered_map<deadline_watcher*, deadline_map::iterator> deadline_of_;
   std::optional<clock::time_point> timer_set_;
 
   mutable std::recursive_mutex wake_mutex_;  // guards what follows, where there is no loop
   system::descriptor doorbell_;
   std::vector<std::shared_ptr<wake_source>> sources_;
+  int polling_ = 0;  // sources_, by the loop's thread
   std::optional<asio::any_io_executor> executor_;  // of whoever waited first
   std::optional<asio::posix::stream_descriptor> doorbell_wait_;
   std::optional<asio::posix::stream_descriptor> control_wait_;

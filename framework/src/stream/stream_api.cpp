@@ -9,12 +9,6 @@ namespace smc::detail {
 
 namespace {
 
-std::shared_ptr<const config> settings_or_default(const config* settings) {
-  if (settings) return std::make_shared<const config>(*settings);
-  // The process's default lives as long as the program: nothing to own.
-  return {std::shared_ptr<const config>(), &config::process_default()};
-}
-
 stream_core& core_of(void* target) { return *static_cast<stream_core*>(target); }
 
 }  // namespace
@@ -61,7 +55,7 @@ std::error_code non_blocking(stream_core& core, bool mode) noexcept {
 }
 std::error_code native_handle(stream_core& core, int& handle) noexcept {
   if (core.transport() != transport_kind::tcp) return asio::error::operation_not_supported;
-  handle = core.socket().native_handle();
+  handle = core.tcp().number();
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "negotiation/registry.hpp"
 #include "statistics/registry.hpp"
 #include "stream/acceptor_core.hpp"
+#include "system/tcp_sockets.hpp"
 
 namespace smc::detail {
 
@@ -38,13 +39,18 @@ void count_bytes(direction_counters& counters, std::size_t n) noexcept {
 
 }  // namespace
 
+std::shared_ptr<const config> settings_or_default(const config* settings) {
+  if (settings) return std::make_shared<const config>(*settings);
+  return {std::shared_ptr<const config>(), &config::process_default()};
+}
+
 stream_core::stream_core(const asio::any_io_executor& executor, context_service& service,
                          std::shared_ptr<const config> settings)
     : operation_host(service.loop()),
       executor_(executor),
       service_(service),
       settings_(std::move(settings)),
-      socket_(service.socket_executor(executor)) {
+      tcp_(service.socket_executor(executor)) {
   read_side_.core = write_side_.core = this;
   write_side_.which = direction::write;
 }
@@ -60,35 +66,28 @@ void stream_core::side::ready() noexcept {
 
 // ---- the connection's life ---------------------------------------------------------------------------------
 
-std::error_code stream_core::open(const asio::ip::tcp& protocol) {
-  std::error_code error;
-  if (is_open()) return asio::error::already_open;
-  socket_.open(protocol, error);
-  return error;
-}
+std::error_code stream_core::open(const asio::ip::tcp& protocol) { return tcp_.open(protocol); }
 
-std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) {
-  std::error_code error;
-  socket_.bind(endpoint, error);
-  return error;
-}
+std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) { return tcp_.bind(endpoint); }
 
-void stream_core::settle(established&& outcome) {
+std::error_code stream_core::settle(established&& outcome) {
+  if (!outcome.carrier) {
+    if (const auto error = tcp_.enter_reactor()) return error;
+    outcome.carrier = negotiation::make_tcp_connection(tcp_.in_reactor(), loop());
+  }
   outcome_ = std::move(outcome);
-  connection_ = outcome_.carrier ? std::move(outcome_.carrier)
-                                 : negotiation::make_tcp_connection(socket_, loop());
+  connection_ = std::move(outcome_.carrier);
   record_.emplace(outcome_.kind, *connection_);
   if (outcome_.reason) count_fallback(static_cast<reason>(outcome_.reason.value()));
+  return {};
 }
 
 std::error_code stream_core::adopt(accepted_connection&& accepted) {
   if (is_open()) return asio::error::already_open;
-  std::error_code error;
-  socket_.assign(accepted.peer.protocol(), accepted.socket.get(), error);
-  if (error) return error;
-  (void)accepted.socket.release();
-  settle(std::move(accepted.outcome));
-  return {};
+  tcp_.adopt(std::move(accepted.socket), accepted.peer.protocol());
+  const auto error = settle(std::move(accepted.outcome));
+  if (error) tcp_.close();
+  return error;
 }
 
 std::error_code stream_core::close() noexcept {
@@ -111,8 +110,7 @@ void stream_core::close_here(bool call_handlers) noexcept {
     connection_.reset();
   }
   leftover_work_.reset();
-  std::error_code ignored;
-  socket_.close(ignored);
+  tcp_.close();
 }
 
 void stream_core::release(std::shared_ptr<stream_core> core) noexcept {
@@ -140,9 +138,7 @@ std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noe
 
 std::error_code stream_core::set_option(int level, int name, const void* value, std::size_t size) noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  if (::setsockopt(socket_.native_handle(), level, name, value, static_cast<socklen_t>(size)) != 0) {
-    return std::error_code(errno, asio::error::get_system_category());
-  }
+  if (const auto error = system::set_option(tcp_.number(), level, name, value, size)) return error;
   if (level != SOL_SOCKET) return {};
   if (name == SO_LINGER && size == sizeof(linger)) {
     const auto& l = *static_cast<const linger*>(value);
@@ -157,19 +153,11 @@ std::error_code stream_core::set_option(int level, int name, const void* value, 
 
 std::error_code stream_core::get_option(int level, int name, void* value, std::size_t* size) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  auto length = static_cast<socklen_t>(*size);
-  auto& socket = const_cast<asio::ip::tcp::socket&>(socket_);
-  if (::getsockopt(socket.native_handle(), level, name, value, &length) != 0) {
-    return std::error_code(errno, asio::error::get_system_category());
-  }
-  *size = length;
-  return {};
+  return system::get_option(tcp_.number(), level, name, value, *size);
 }
 
 std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint, bool remote) const noexcept {
-  std::error_code error;
-  endpoint = remote ? socket_.remote_endpoint(error) : socket_.local_endpoint(error);
-  return error;
+  return tcp_.endpoint(endpoint, remote);
 }
 
 // ---- blocking calls ----------------------------------------------------------------------------------------
@@ -328,8 +316,7 @@ bool stream_core::arm(unsigned char queue, operation&) noexcept {
 void stream_core::disarm(unsigned char queue) noexcept {
   if (queue == connect_queue && attempt_) {
     given_up_ = std::move(attempt_);
-    std::error_code ignored;
-    socket_.close(ignored);
+    tcp_.close();
   }
   if (!connection_) return;
   if (queue == read_queue) connection_->disarm(direction::read);
@@ -404,12 +391,11 @@ bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& 
 std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept {
   if (connection_) return asio::error::already_connected;
   if (!is_open()) {
-    if (const auto error = open(to.protocol())) return error;
+    if (const auto error = tcp_.open_bare(to.protocol())) return error;
   }
   established outcome;
   const auto error = connect_attempt::run(*this, to, outcome);
-  if (!error) settle(std::move(outcome));
-  return error;
+  return error ? error : settle(std::move(outcome));
 }
 
 void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
@@ -421,7 +407,7 @@ void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
       std::error_code error;
       if (connection_) error = asio::error::already_connected;
       if (attempt_) error = asio::error::already_started;
-      if (!error && !is_open()) error = open(to.protocol());
+      if (!error && !is_open()) error = tcp_.open_bare(to.protocol());
       if (error) {
         connect_result_ = error;
         return;
@@ -438,8 +424,7 @@ void stream_core::connected(const connect_attempt& attempt, std::error_code erro
     const guard lock(*this);
     if (attempt_.get() != &attempt) return;  // cancelled or closed meanwhile
     attempt_.reset();
-    connect_result_ = error;
-    if (!error) settle(std::move(outcome));
+    connect_result_ = error ? error : settle(std::move(outcome));
   }
   operation_host::ready(connect_queue);
 }

@@ -11,12 +11,16 @@
 
 #include "statistics/connection_record.hpp"
 #include "stream/context_service.hpp"
+#include "stream/tcp_socket.hpp"
 #include "stream/transport.hpp"
 
 namespace smc::detail {
 
 class connect_attempt;
 struct accepted_connection;
+
+/// A copy of what the program handed in, or the process's default, which lives as long as the program.
+std::shared_ptr<const config> settings_or_default(const config* settings);
 
 /// What a handshake (or the lack of one) led to.
 struct established {
@@ -34,7 +38,7 @@ class stream_core final : public operation_host {
   ~stream_core() override;
 
   // Every function below: by one thread at a time, as for Asio's sockets.
-  bool is_open() const noexcept { return socket_.is_open(); }
+  bool is_open() const noexcept { return tcp_.is_open(); }
   std::error_code open(const asio::ip::tcp& protocol);
   std::error_code bind(const asio::ip::tcp::endpoint& endpoint);
   std::error_code close() noexcept;
@@ -83,7 +87,7 @@ class stream_core final : public operation_host {
 
   const std::shared_ptr<const config>& shared_settings() const noexcept { return settings_; }
   context_service& service() noexcept { return service_; }
-  asio::ip::tcp::socket& socket() noexcept { return socket_; }
+  tcp_socket& tcp() noexcept { return tcp_; }
   /// Ring sizes wished for by options; 0: as configured.
   std::size_t wanted_receive_size() const noexcept { return receive_size_; }
   std::size_t wanted_send_size() const noexcept { return send_size_; }
@@ -109,13 +113,13 @@ class stream_core final : public operation_host {
   template <typename Try>
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
   void drive_leftover() noexcept;
-  void settle(established&& outcome);
+  std::error_code settle(established&& outcome);
   void close_here(bool call_handlers = true) noexcept;
 
   const asio::any_io_executor executor_;
   context_service& service_;
   std::shared_ptr<const config> settings_;
-  asio::ip::tcp::socket socket_;
+  tcp_socket tcp_;
   std::unique_ptr<connection> connection_;
   std::shared_ptr<connect_attempt> attempt_;
   std::shared_ptr<connect_attempt> given_up_;  // to be cancelled without the lock

@@ -1,6 +1,7 @@
 #include "system/events.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -125,6 +126,22 @@ result<descriptor> open_process(pid_t process) noexcept {
   const long number = ::syscall(SYS_pidfd_open, process, 0);
   if (number < 0) return last_error();
   return descriptor::adopt(static_cast<int>(number));
+}
+
+result<descriptor> create_timer() noexcept {
+  if (const int e = injected(call::timer)) return error_of(e);
+  const int number = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (number < 0) return last_error();
+  return descriptor::adopt(number);
+}
+
+std::error_code set_timer(const descriptor& timer, std::chrono::nanoseconds left) noexcept {
+  if (const int e = injected(call::timer)) return error_of(e);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+  itimerspec spec{};
+  spec.it_value.tv_sec = seconds.count();
+  spec.it_value.tv_nsec = (left - seconds).count();
+  return ::timerfd_settime(timer.get(), 0, &spec, nullptr) == 0 ? std::error_code() : last_error();
 }
 
 std::error_code fill_random(std::span<std::byte> into) noexcept {

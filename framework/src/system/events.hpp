@@ -37,6 +37,11 @@ std::error_code epoll_change(const descriptor& epoll, int operation, int number,
 result<std::size_t> epoll_wait(const descriptor& epoll, std::span<epoll_event> events,
                                std::chrono::milliseconds limit) noexcept;
 
+/// A timerfd of the monotonic clock: non-blocking, close-on-exec, not set.
+result<descriptor> create_timer() noexcept;
+/// Fires once after `left` (more than 0).
+std::error_code set_timer(const descriptor& timer, std::chrono::nanoseconds left) noexcept;
+
 /// Random bytes of the system, unguessable for others.
 std::error_code fill_random(std::span<std::byte> into) noexcept;
 

@@ -27,6 +27,7 @@ enum class call : unsigned char {
   receive,
   poll,
   epoll,
+  timer,
   pidfd_open,
   futex,
   socket_option,

@@ -43,20 +43,26 @@ TEST(Envelope, MessagesComeBackAsTheyWent) {
 }
 
 TEST(Envelope, LayoutIsFixed) {
-  const bytes packet = encode(withdraw{0x1122});
+  bytes packet;
+  encode(withdraw{0x1122}, packet, {0x30405, true});
   const auto byte = [&](std::size_t i) { return std::to_integer<int>(packet.at(i)); };
-  ASSERT_EQ(packet.size(), 20U);
+  ASSERT_EQ(packet.size(), 24U);
   EXPECT_EQ(std::string({static_cast<char>(byte(0)), static_cast<char>(byte(1)),
                          static_cast<char>(byte(2)), static_cast<char>(byte(3))}),
             "smc?");
   EXPECT_EQ(byte(4), 1);
   EXPECT_EQ(byte(5), 1);
   EXPECT_EQ(byte(6), 6);
-  EXPECT_EQ(byte(7), 0);
-  EXPECT_EQ(byte(8), 20);
+  EXPECT_EQ(byte(7), 1) << "a mailbox";
+  EXPECT_EQ(byte(8), 24);
   EXPECT_EQ(byte(11), 0);
-  EXPECT_EQ(byte(12), 0x22);
-  EXPECT_EQ(byte(13), 0x11);
+  EXPECT_EQ(byte(12), 5);
+  EXPECT_EQ(byte(14), 3);
+  EXPECT_EQ(byte(15), 0);
+  EXPECT_EQ(byte(16), 0x22);
+  EXPECT_EQ(byte(17), 0x11);
+  EXPECT_EQ(header_of(packet).number, 0x30405U);
+  EXPECT_TRUE(header_of(packet).introduces_mailbox);
 }
 
 TEST(Envelope, BufferIsReplacedNotAppendedTo) {
@@ -105,7 +111,7 @@ TEST(Envelope, EverythingElseIsAProtocolError) {
   EXPECT_TRUE(broken(p, [](bytes& b) { b.clear(); })) << "empty packet";
   EXPECT_TRUE(broken(p, [](bytes& b) { b.resize(8193); })) << "too long a packet";
 
-  const std::size_t clc_at = 12 + 8 + 22 + 22 + 4;
+  const std::size_t clc_at = 16 + 8 + 22 + 22 + 4;
   const std::size_t parts_at = clc_at + 2 + 224;
   EXPECT_TRUE(broken(p, set(clc_at + 1, 3))) << "CLC beyond its limit";
   EXPECT_TRUE(broken(p, set(parts_at, 3))) << "one part too many";

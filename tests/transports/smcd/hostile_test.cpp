@@ -140,13 +140,13 @@ class HostileInbox : public Hostile {
   HostileInbox() {
     auto file = copy_of(&sides_.a.group->inbox_file());
     const auto size = inbox_bytes(inbox_capacity(1024));
-    auto memory = segment::attach(std::move(file), size);
-    mapping_ = std::move(mapping::whole(memory.value).value);
+    auto memory = system::segment::attach(std::move(file), size);
+    mapping_ = std::move(system::mapping::whole(memory.value).value);
   }
   shared_word& slot(std::size_t i) {
     return reinterpret_cast<shared_word*>(mapping_.data() + sizeof(inbox_header))[i];
   }
-  mapping mapping_;
+  system::mapping mapping_;
 };
 
 TEST_F(HostileInbox, EntriesForStrangersMeanNothing) {
@@ -218,26 +218,26 @@ system::descriptor memory_file(std::size_t size, int seals, bool allocate = true
 constexpr int right_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 TEST(Segment, OnlyASealedFileOfTheRightSizeWithoutHolesIsAttached) {
-  EXPECT_FALSE(segment::attach(memory_file(8192, right_seals), 8192).error);
-  EXPECT_TRUE(segment::attach(memory_file(8192, right_seals), 4096).error) << "longer";
-  EXPECT_TRUE(segment::attach(memory_file(4096, right_seals), 8192).error) << "shorter";
-  EXPECT_TRUE(segment::attach(memory_file(8192, 0), 8192).error) << "unsealed";
-  EXPECT_TRUE(segment::attach(memory_file(8192, F_SEAL_SHRINK | F_SEAL_GROW), 8192).error);
-  EXPECT_TRUE(segment::attach(memory_file(8192, F_SEAL_GROW | F_SEAL_SEAL), 8192).error);
-  EXPECT_TRUE(segment::attach(memory_file(8192, right_seals | F_SEAL_WRITE), 8192).error)
+  EXPECT_FALSE(system::segment::attach(memory_file(8192, right_seals), 8192).error);
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals), 4096).error) << "longer";
+  EXPECT_TRUE(system::segment::attach(memory_file(4096, right_seals), 8192).error) << "shorter";
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, 0), 8192).error) << "unsealed";
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, F_SEAL_SHRINK | F_SEAL_GROW), 8192).error);
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, F_SEAL_GROW | F_SEAL_SEAL), 8192).error);
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals | F_SEAL_WRITE), 8192).error)
       << "read only";
-  EXPECT_TRUE(segment::attach(memory_file(8192, right_seals, false), 8192).error) << "holes";
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals, false), 8192).error) << "holes";
 }
 
 TEST(Segment, WhatIsNoMemoryFileIsNotAttached) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   auto reader = system::descriptor::adopt(ends[0]);
-  EXPECT_TRUE(segment::attach(std::move(reader.value), 4096).error);
-  EXPECT_TRUE(segment::attach(std::move(system::descriptor::adopt(ends[1]).value), 4096).error);
+  EXPECT_TRUE(system::segment::attach(std::move(reader.value), 4096).error);
+  EXPECT_TRUE(system::segment::attach(std::move(system::descriptor::adopt(ends[1]).value), 4096).error);
   auto null = system::descriptor::adopt(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  EXPECT_TRUE(segment::attach(std::move(null.value), 4096).error);
-  EXPECT_TRUE(segment::attach(system::descriptor(), 4096).error);
+  EXPECT_TRUE(system::segment::attach(std::move(null.value), 4096).error);
+  EXPECT_TRUE(system::segment::attach(system::descriptor(), 4096).error);
 }
 
 TEST(FirstContact, WhatIsNoInboxOrNoDoorbellIsRefused) {

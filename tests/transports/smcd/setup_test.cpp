@@ -34,9 +34,9 @@ std::size_t library_mappings() {
 /// Everything that two sides do until bytes flow; stops at the first reason.
 reason set_up(system::memory_budget& budget, bool map_send_buffer) {
   auto bell_a = system::create_event();
-  if (bell_a.error) return reason_of(bell_a.error);
+  if (bell_a.error) return system::setup_reason(bell_a.error);
   auto bell_b = system::create_event();
-  if (bell_b.error) return reason_of(bell_b.error);
+  if (bell_b.error) return system::setup_reason(bell_b.error);
   group_options o;
   o.threads.loop_mode = true;
   o.budget = &budget;
@@ -56,9 +56,9 @@ reason set_up(system::memory_budget& budget, bool map_send_buffer) {
   for (const auto& c :
        {contact{*a.value, *b.value, bell_b.value}, contact{*b.value, *a.value, bell_a.value}}) {
     auto inbox = c.from.inbox_file().duplicate();
-    if (inbox.error) return reason_of(inbox.error);
+    if (inbox.error) return system::setup_reason(inbox.error);
     auto bell = c.bell.duplicate();
-    if (bell.error) return reason_of(bell.error);
+    if (bell.error) return system::setup_reason(bell.error);
     const auto why = c.to.attach_peer(std::move(inbox.value), std::move(bell.value));
     if (why != reason::none) return why;
   }
@@ -69,9 +69,9 @@ reason set_up(system::memory_budget& budget, bool map_send_buffer) {
   const auto da = ring_of_a.value.descriptor();
   const auto db = ring_of_b.value.descriptor();
   auto fa = ring_of_a.value.slab_file()->duplicate();
-  if (fa.error) return reason_of(fa.error);
+  if (fa.error) return system::setup_reason(fa.error);
   auto fb = ring_of_b.value.slab_file()->duplicate();
-  if (fb.error) return reason_of(fb.error);
+  if (fb.error) return system::setup_reason(fb.error);
   auto ca = a.value->connect(std::move(ring_of_a.value), db, std::move(fb.value));
   if (!ca.value) return ca.why;
   auto cb = b.value->connect(std::move(ring_of_b.value), da, std::move(fa.value));
@@ -174,9 +174,9 @@ TEST(Limits, AFileSizeLimitIsARefusalAndNoSignal) {
   rlimit tight = before;
   tight.rlim_cur = 100000;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-  const auto made = segment::create("smc-test", 200000 / 4096 * 4096);
+  const auto made = system::segment::create("smc-test", 200000 / 4096 * 4096);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_EQ(reason_of(made.error), reason::memory_limit);
+  EXPECT_EQ(system::setup_reason(made.error), reason::memory_limit);
 }
 
 TEST(Limits, AGroupHasAsManyConnectionsAsItSaysAndTakesThemAgain) {

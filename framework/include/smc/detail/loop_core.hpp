@@ -101,6 +101,10 @@ class loop_core {
   template <typename F>
   void run_exclusive(F&& f);
 
+  /// Like run_exclusive(), but where another thread runs the loop f is not called: false.
+  template <typename F>
+  bool try_exclusive(F&& f);
+
   /// The pollers are not owned. On the loop's thread or inside run_exclusive().
   void add_poller(poller& p);
   void remove_poller(poller& p);
@@ -188,6 +192,10 @@ class loop_core {
   };
   template <typename F>
   struct request_for;
+  struct exclusive_exit {
+    loop_core& core;
+    ~exclusive_exit() { core.leave_exclusive(); }
+  };
 
   static constexpr std::ptrdiff_t running_bias = PTRDIFF_MAX / 2;
 
@@ -293,26 +301,26 @@ struct loop_core::request_for : request {
 };
 
 template <typename F>
-void loop_core::run_exclusive(F&& f) {
-  struct exit {
-    loop_core& core;
-    ~exit() { core.leave_exclusive(); }
-  };
+bool loop_core::try_exclusive(F&& f) {
   if (on_this_thread()) {
     f();
-    return;
+    return true;
   }
-  if (enter_exclusive(nullptr) == admission::entered) {
-    const exit at_end{*this};
-    f();
-    return;
-  }
+  if (enter_exclusive(nullptr) != admission::entered) return false;
+  const exclusive_exit at_end{*this};
+  f();
+  return true;
+}
+
+template <typename F>
+void loop_core::run_exclusive(F&& f) {
+  if (try_exclusive(f)) return;
   auto queued = std::make_unique<request_for<std::decay_t<F>>>(std::forward<F>(f));
   if (enter_exclusive(queued.get()) == admission::queued) {
     static_cast<void>(queued.release());  // the loop's now
     return;
   }
-  const exit at_end{*this};
+  const exclusive_exit at_end{*this};
   queued->f();
 }
 

@@ -1,4 +1,4 @@
-#include "smcd/segment.hpp"
+#include "system/segment.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #define F_SEAL_EXEC 0x0020
 #endif
 
-namespace smc::smcd {
+namespace smc::system {
 
 namespace {
 constexpr int our_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -22,7 +22,7 @@ constexpr int our_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int harmless_seals = F_SEAL_EXEC;
 }  // namespace
 
-reason reason_of(std::error_code error) noexcept {
+reason setup_reason(std::error_code error) noexcept {
   if (!error) return reason::none;
   switch (error.value()) {
     case EMFILE:
@@ -41,22 +41,22 @@ reason reason_of(std::error_code error) noexcept {
   }
 }
 
-system::result<segment> segment::create(const char* name, std::size_t size) noexcept {
-  auto file = system::create_memory_file(name);
+result<segment> segment::create(const char* name, std::size_t size) noexcept {
+  auto file = create_memory_file(name);
   if (file.error) return file.error;
   // fallocate also makes the file as long as it is.
-  if (auto error = system::reserve(file.value, size)) return error;
-  if (auto error = system::add_seals(file.value, our_seals)) return error;
+  if (auto error = reserve(file.value, size)) return error;
+  if (auto error = add_seals(file.value, our_seals)) return error;
   return segment(std::move(file.value), size);
 }
 
-system::result<segment> segment::attach(system::descriptor file,
+result<segment> segment::attach(descriptor file,
                                         std::size_t expected_size) noexcept {
-  const auto invalid = system::error_of(EINVAL);
-  const auto seals = system::get_seals(file);
+  const auto invalid = error_of(EINVAL);
+  const auto seals = get_seals(file);
   if (seals.error) return seals.error;
   if ((seals.value & ~harmless_seals) != our_seals) return invalid;
-  const auto status = system::status_of(file);
+  const auto status = status_of(file);
   if (status.error) return status.error;
   if (!S_ISREG(status.value.mode) || status.value.size != expected_size ||
       status.value.allocated < expected_size) {
@@ -66,20 +66,20 @@ system::result<segment> segment::attach(system::descriptor file,
 }
 
 mapping::~mapping() {
-  if (data_ != nullptr && generation_ == system::fork_generation()) system::unmap(data_, size_);
+  if (data_ != nullptr && generation_ == fork_generation()) unmap(data_, size_);
 }
 
-system::result<mapping> mapping::reserve(std::size_t size) noexcept {
-  const auto range = system::map_nothing(size);
+result<mapping> mapping::reserve(std::size_t size) noexcept {
+  const auto range = map_nothing(size);
   if (range.error) return range.error;
   mapping made;
   made.data_ = range.value;
   made.size_ = size;
-  made.generation_ = system::fork_generation();
+  made.generation_ = fork_generation();
   return made;
 }
 
-system::result<mapping> mapping::whole(const segment& from) noexcept {
+result<mapping> mapping::whole(const segment& from) noexcept {
   auto range = reserve(from.size());
   if (range.error) return range.error;
   if (auto error = range.value.place(0, from.size(), from, 0)) return error;
@@ -89,12 +89,12 @@ system::result<mapping> mapping::whole(const segment& from) noexcept {
 
 std::error_code mapping::place(std::size_t at, std::size_t size, const segment& from,
                                std::size_t offset) noexcept {
-  return system::map_file_at(data_ + at, size, from.file(), offset);
+  return map_file_at(data_ + at, size, from.file(), offset);
 }
 
 std::error_code mapping::finish() noexcept {
-  if (auto error = system::advise(data_, size_, MADV_DONTFORK)) return error;
-  return system::populate(data_, size_);
+  if (auto error = advise(data_, size_, MADV_DONTFORK)) return error;
+  return populate(data_, size_);
 }
 
 void mapping::swap(mapping& other) noexcept {
@@ -103,4 +103,4 @@ void mapping::swap(mapping& other) noexcept {
   std::swap(generation_, other.generation_);
 }
 
-}  // namespace smc::smcd
+}  // namespace smc::system

@@ -7,10 +7,10 @@
 #include "system/descriptor.hpp"
 #include "system/result.hpp"
 
-namespace smc::smcd {
+namespace smc::system {
 
 /// What an error of set-up means for the choice of the transport.
-reason reason_of(std::error_code error) noexcept;
+reason setup_reason(std::error_code error) noexcept;
 
 /// An anonymous file that nobody can shrink, grow or unseal.
 class segment {
@@ -18,20 +18,20 @@ class segment {
   segment() noexcept = default;
 
   /// A new one of `size` bytes, a multiple of the page size. All pages are reserved.
-  static system::result<segment> create(const char* name, std::size_t size) noexcept;
+  static result<segment> create(const char* name, std::size_t size) noexcept;
   /// One that a peer sent. EINVAL unless it is a memory file with exactly our seals, the expected
   /// size, and no holes: touching anything else could end this process.
-  static system::result<segment> attach(system::descriptor file,
+  static result<segment> attach(descriptor file,
                                         std::size_t expected_size) noexcept;
 
-  const system::descriptor& file() const noexcept { return file_; }
+  const descriptor& file() const noexcept { return file_; }
   std::size_t size() const noexcept { return size_; }
 
  private:
-  segment(system::descriptor file, std::size_t size) noexcept
+  segment(descriptor file, std::size_t size) noexcept
       : file_(std::move(file)), size_(size) {}
 
-  system::descriptor file_;
+  descriptor file_;
   std::size_t size_ = 0;
 };
 
@@ -49,9 +49,9 @@ class mapping {
   ~mapping();
 
   /// Address space only.
-  static system::result<mapping> reserve(std::size_t size) noexcept;
+  static result<mapping> reserve(std::size_t size) noexcept;
   /// A whole segment, populated.
-  static system::result<mapping> whole(const segment& from) noexcept;
+  static result<mapping> whole(const segment& from) noexcept;
 
   /// Puts a part of a segment into the range.
   std::error_code place(std::size_t at, std::size_t size, const segment& from,
@@ -70,4 +70,4 @@ class mapping {
   std::uint32_t generation_ = 0;
 };
 
-}  // namespace smc::smcd
+}  // namespace smc::system
