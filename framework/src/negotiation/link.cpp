@@ -89,7 +89,7 @@ void link::open_mailbox(std::vector<int>& introduction, bool& introduces) {
 }
 
 bool link::mail_source::poll() noexcept {
-  if (!box.has_mail()) return false;
+  if (stale() || !box.has_mail()) return false;
   service_.exclusively([this] {
     if (owner_) owner_->receive_mail();
   });

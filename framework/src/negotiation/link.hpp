@@ -21,6 +21,7 @@
 #include "negotiation/mailbox.hpp"
 #include "stream/context_service.hpp"
 #include "system/descriptor.hpp"
+#include "system/fork.hpp"
 
 namespace smc::negotiation {
 
@@ -101,14 +102,20 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
       ended_.store(true, std::memory_order_relaxed);
     }
     bool poll() noexcept override;
-    bool before_sleep() noexcept override { return box.before_sleep(); }
-    void after_sleep() noexcept override { box.after_sleep(); }
+    bool before_sleep() noexcept override { return stale() || box.before_sleep(); }
+    void after_sleep() noexcept override {
+      if (!stale()) box.after_sleep();
+    }
     bool finished() const noexcept override { return ended_.load(std::memory_order_relaxed); }
 
    private:
+    /// A child of fork() does not have the memory.
+    bool stale() const noexcept { return generation_ != system::fork_generation(); }
+
     link* owner_;  // exclusively
     detail::context_service& service_;
     std::atomic<bool> ended_{false};
+    const std::uint32_t generation_ = system::fork_generation();
   };
 
   void on_event(std::uint32_t events) noexcept override;

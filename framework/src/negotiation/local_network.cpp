@@ -48,6 +48,10 @@ bool is_allowed_user(const config& settings, uid_t user) noexcept {
          settings.allowed_uids.end();
 }
 
+local_network::local_network(asio::execution_context& context) : service(context) {
+  asio::use_service<detail::context_service>(context).watch_forks(*this);
+}
+
 local_network& local_network::of(detail::context_service& service) {
   return asio::use_service<local_network>(service.context());
 }
@@ -138,9 +142,7 @@ void local_network::violated(link& from, reason why) {
 
 void local_network::ended(link& from) {
   const auto keep = from.shared_from_this();
-  for (auto& [port, state] : ports_) {
-    std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
-  }
+  unlist(from);
   forget(from);
   const auto attempts = attempts_;
   for (const auto& [number, handler] : attempts) {
@@ -148,14 +150,20 @@ void local_network::ended(link& from) {
   }
 }
 
+/// The announcer is gone. Whoever else serves its port may stand behind the gap that it leaves.
+void local_network::unlist(const link& gone) {
+  for (auto& [port, state] : ports_) {
+    const auto erased = std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &gone; });
+    if (erased == 0) continue;
+    state.looked_at = {};
+    std::erase_if(proven_, [p = port](const endpoint& e) { return e.port() == p; });
+  }
+}
+
 /// The announcer's listener closed: no new attempts go there, its connections go on.
 void local_network::retire(link& from) {
   const auto keep = from.shared_from_this();
-  for (auto& [port, state] : ports_) {
-    const auto erased =
-        std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
-    if (erased != 0) std::erase_if(proven_, [p = port](const endpoint& e) { return e.port() == p; });
-  }
+  unlist(from);
   kept_.insert(keep);
   const auto attempts = attempts_;
   for (const auto& [number, handler] : attempts) {
@@ -165,6 +173,16 @@ void local_network::retire(link& from) {
 
 void local_network::shutdown() {
   attempts_.clear();
+  abandon_links();
+}
+
+/// Peers know the parent. Attempts of the parent's end with their streams.
+void local_network::after_fork() noexcept {
+  abandon_links();
+  proven_.clear();
+}
+
+void local_network::abandon_links() noexcept {
   for (auto& [port, state] : ports_) {
     for (auto& [k, each] : state.links) each->abandon();
   }

@@ -30,13 +30,15 @@ class attempt_handler {
 };
 
 /// All functions: exclusively in the context.
-class local_network final : public asio::execution_context::service, public link_handler {
+class local_network final : public asio::execution_context::service,
+                            public link_handler,
+                            private detail::fork_watcher {
  public:
   using key_type = local_network;
   using clock = std::chrono::steady_clock;
   static asio::execution_context::id id;
 
-  explicit local_network(asio::execution_context& context) : service(context) {}
+  explicit local_network(asio::execution_context& context);
   static local_network& of(detail::context_service& service);
 
   /// Links to whoever announced itself for the port of `destination`. `why`: what stood against it where there is none.
@@ -64,12 +66,15 @@ class local_network final : public asio::execution_context::service, public link
   };
 
   void shutdown() override;
+  void after_fork() noexcept override;
+  void abandon_links() noexcept;
   void look(detail::context_service& of_context, std::uint16_t port, port_state& state, const config& settings,
             bool beyond_gaps);
   void received(link& from, const message& what, std::span<system::descriptor> descriptors) override;
   void violated(link& from, reason why) override;
   void ended(link& from) override;
   void retire(link& from);
+  void unlist(const link& gone);
 
   std::map<std::uint16_t, port_state> ports_;
   std::set<endpoint> proven_;

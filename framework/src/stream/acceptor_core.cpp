@@ -137,6 +137,20 @@ void acceptor_core::context_gone() noexcept {
   acceptor_.close(ignored);
 }
 
+void acceptor_core::after_fork() noexcept {
+  if (!name_.empty()) remove_local_acceptor(name_);
+  announce_again_ = !name_.empty();
+  rendezvous_.reset();
+  name_.clear();
+  links_.clear();
+  pending_.clear();
+  proposals_.clear();
+  machine_ = std::make_unique<server_machine>(settings_->handshake_timeout);
+  const guard lock(*this);
+  ready_.clear();  // the parent's connections
+  ready_count_ = 0;
+}
+
 // ---- arrivals ----------------------------------------------------------------------------------------------
 
 std::error_code acceptor_core::closed_error(unsigned char) const noexcept { return asio::error::bad_descriptor; }
@@ -194,6 +208,7 @@ void acceptor_core::serve_arrivals() noexcept {
 /// Accepts what TCP has ready: as much as operations wait for, or (for clients that negotiate) all there is.
 void acceptor_core::serve(bool eagerly) {
   if (!is_open() || serving_) return;
+  if (std::exchange(announce_again_, false)) announce();
   serving_ = true;
   std::vector<negotiation::connection_id> fresh;
   for (bool more = true; more;) {

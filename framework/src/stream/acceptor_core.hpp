@@ -53,6 +53,7 @@ class acceptor_core final : public operation_host,
 
   void serve_arrivals() noexcept override;
   void context_gone() noexcept override;
+  void after_fork() noexcept override;
 
  private:
   using actions = negotiation::server_machine::actions;
@@ -119,6 +120,7 @@ class acceptor_core final : public operation_host,
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;
   bool serving_ = false;
+  bool announce_again_ = false;  // inherited from the parent, and not used here yet
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;
 

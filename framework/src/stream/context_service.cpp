@@ -47,6 +47,7 @@ asio::any_io_executor context_service::socket_executor(const asio::any_io_execut
 void context_service::enter() noexcept {
   mutex_.lock();
   ++depth_;
+  check_fork();
 }
 
 void context_service::leave() noexcept {
@@ -179,7 +180,7 @@ std::error_code context_service::doorbell(int& descriptor) {
       loop_->run_exclusive([this] {
         attach(loop_->context().get_executor());
         wait_for_doorbell();
-        loop_->add_poller(*this);
+        if (!std::exchange(polled_, true)) loop_->add_poller(*this);
       });
     } else if (waiting_ > 0) {
       attach(*executor_);
@@ -212,6 +213,7 @@ std::vector<std::shared_ptr<wake_source>> context_service::sources() const {
 }
 
 bool context_service::poll() noexcept {
+  check_fork();
   bool found = false;
   ++polling_;
   for (std::size_t i = 0; i < sources_.size(); ++i) found |= sources_[i]->poll();
@@ -239,10 +241,13 @@ void context_service::wait_for_doorbell() {
   // On the system executor a handler runs where the reactor found the event, outside any strand of the user.
   doorbell_wait_->async_read_some(
       asio::buffer(&rings_, sizeof rings_),
-      asio::bind_executor(asio::system_executor(), [this](std::error_code, std::size_t) {
+      asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code, std::size_t) {
         if (loop_) {  // the loop polls its sources in the next turn
           loop_->internal_handler();
           loop_->retake_unit();
+        }
+        if (made != renewals_) return;  // the parent's, in its child
+        if (loop_) {
           wait_for_doorbell();
           return;
         }
@@ -263,10 +268,13 @@ void context_service::wait_for_doorbell() {
 void context_service::wait_for_control() {
   control_pending_ = true;
   control_wait_->async_wait(asio::posix::stream_descriptor::wait_read,
-                            asio::bind_executor(asio::system_executor(), [this](std::error_code error) {
+                            asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code error) {
                               if (loop_) {
                                 loop_->internal_handler();
                                 loop_->retake_unit();
+                              }
+                              if (made != renewals_) return;
+                              if (loop_) {
                                 if (!error) poll_descriptors();
                                 wait_for_control();
                                 return;
@@ -313,6 +321,7 @@ bool context_service::sleep_announced() noexcept {
 
 bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noexcept {
   if (loop_ && !loop_->try_exclusive([] {})) return false;
+  exclusively([] {});  // renews what a child of fork() has from its parent
   const bool asleep = sleep_announced();
   std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0}, pollfd{doorbell_.get(), POLLIN, 0},
                                 pollfd{descriptor, POLLIN, 0}};
@@ -362,6 +371,42 @@ void context_service::stop_waits() noexcept {
     after_sleep();
   }
   if (control_pending_) control_wait_->cancel(ignored);
+}
+
+// ---- fork --------------------------------------------------------------------------------------------------
+
+void context_service::notify_fork(asio::execution_context::fork_event event) {
+  if (event == asio::execution_context::fork_child) exclusively([] {});
+}
+
+void context_service::renew() noexcept {
+  generation_ = system::fork_generation();
+  ++renewals_;
+  watched_.clear();
+  deadlines_.clear();
+  deadline_of_.clear();
+  timer_set_.reset();
+  {
+    const std::lock_guard lock(wake_mutex_);
+    sources_.clear();
+    if (doorbell_wait_) (void)doorbell_wait_->release();
+    if (control_wait_) (void)control_wait_->release();
+    doorbell_wait_.reset();
+    control_wait_.reset();
+    doorbell_pending_ = control_pending_ = false;
+    doorbell_.reset();
+    control_.reset();
+    timer_.reset();
+  }
+  for (fork_watcher* each : fork_watchers_) each->after_fork();
+  std::vector<std::shared_ptr<operation_host>> hosts;
+  {
+    const std::lock_guard lock(hosts_mutex_);
+    for (operation_host* each : hosts_) hosts.push_back(each->weak_from_this().lock());
+  }
+  for (const auto& host : hosts) {
+    if (host) host->after_fork();
+  }
 }
 
 // ---- the end of the context --------------------------------------------------------------------------------

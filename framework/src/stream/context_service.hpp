@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "system/descriptor.hpp"
+#include "system/fork.hpp"
 
 namespace smc::detail {
 
@@ -40,6 +41,15 @@ class deadline_watcher {
 
  protected:
   ~deadline_watcher() = default;
+};
+
+/// Told, exclusively, that this is the child of a fork(): what it shares with peers is its parent's.
+class fork_watcher {
+ public:
+  virtual void after_fork() noexcept = 0;
+
+ protected:
+  ~fork_watcher() = default;
 };
 
 /// What a context polls while awake, and announces its sleep to.
@@ -87,6 +97,7 @@ class context_service final : public asio::execution_context::service, private p
   void unwatch(int descriptor) noexcept;
   void watch_deadline(deadline_watcher& watcher, clock::time_point when);
   void unwatch_deadline(deadline_watcher& watcher) noexcept;
+  void watch_forks(fork_watcher& watcher) { fork_watchers_.push_back(&watcher); }
   /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
   void defer(std::function<void()> call);
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
@@ -113,10 +124,16 @@ class context_service final : public asio::execution_context::service, private p
 
  private:
   void shutdown() override;
+  void notify_fork(asio::execution_context::fork_event event) override;
   bool poll() noexcept override;
   bool before_sleep() noexcept override;
   void after_sleep() noexcept override;
 
+  /// In a child of fork(): gives up what is the parent's. Sources know by themselves not to touch it.
+  void check_fork() noexcept {
+    if (generation_ != system::fork_generation()) [[unlikely]] renew();
+  }
+  void renew() noexcept;
   void enter() noexcept;
   void leave() noexcept;
   class section {
@@ -146,9 +163,14 @@ class context_service final : public asio::execution_context::service, private p
   loop_core* loop_;
   const std::uint32_t number_;
 
+  std::uint32_t generation_ = system::fork_generation();
+  std::uint32_t renewals_ = 0;  // how often the descriptors were renewed
+  bool polled_ = false;               // by the loop
+
   std::recursive_mutex mutex_;  // exclusive sections
   int depth_ = 0;
   std::vector<std::function<void()>> deferred_;
+  std::vector<fork_watcher*> fork_watchers_;
   system::descriptor control_;
   system::descriptor timer_;
   std::unordered_map<int, descriptor_watcher*> watched_;

@@ -126,6 +126,21 @@ void stream_core::context_gone() noexcept {
   close_here(false);
 }
 
+void stream_core::after_fork() noexcept {
+  std::shared_ptr<connect_attempt> begun;
+  {
+    const guard lock(*this);
+    begun = attempt_;
+  }
+  if (begun) {  // the connection that it would lead to is the parent's
+    connected(*begun, asio::error::connection_aborted, {});
+    begun->cancel();
+  }
+  if (outcome_.kind == transport_kind::tcp) return;  // goes on here as well
+  ready(read_queue, true);
+  ready(write_queue, true);
+}
+
 std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noexcept {
   const guard lock(*this);
   if (!is_open()) return asio::error::bad_descriptor;

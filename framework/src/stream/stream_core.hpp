@@ -93,6 +93,7 @@ class stream_core final : public operation_host {
   std::size_t wanted_send_size() const noexcept { return send_size_; }
 
   void context_gone() noexcept override;
+  void after_fork() noexcept override;
 
  private:
   struct side final : waiter {  // told by the connection

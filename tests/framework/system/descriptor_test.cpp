@@ -62,16 +62,17 @@ TEST(Descriptor, AReleasedOneIsLeftToTheCaller) {
 
 TEST(Descriptor, NoNumberIsNoDescriptor) { EXPECT_EQ(descriptor::adopt(-1).error.value(), EBADF); }
 
-TEST(Fork, AChildHasDevNullInPlaceOfTheParentsDescriptors) {
+TEST(Fork, AChildHasASilentEventInPlaceOfTheParentsDescriptors) {
   auto event = create_event();
   const auto generation = fork_generation();
   EXPECT_TRUE(in_child([&] {
-    char c = 0;
-    const bool silent = ::read(event.value.get(), &c, 1) == 0 && !ring(event.value);
+    const bool silent = !clear(event.value).value && !ring(event.value);
+    const auto set = create_epoll();
+    const bool watchable = !epoll_change(set.value, EPOLL_CTL_ADD, event.value.get(), EPOLLIN, 0);
     const bool kept_closed_on_exec = (::fcntl(event.value.get(), F_GETFD) & FD_CLOEXEC) != 0;
     const int number = event.value.get();
     event.value.reset();
-    return silent && kept_closed_on_exec && !is_open(number) && fork_generation() == generation + 1;
+    return silent && watchable && kept_closed_on_exec && !is_open(number) && fork_generation() == generation + 1;
   }));
   EXPECT_EQ(fork_generation(), generation);
   EXPECT_FALSE(clear(event.value).value) << "the child's ring went nowhere";
@@ -79,7 +80,10 @@ TEST(Fork, AChildHasDevNullInPlaceOfTheParentsDescriptors) {
 
 TEST(Fork, WithoutAFreeNumberTheChildIsAsDeaf) {
   std::vector<descriptor> events;
-  for (int i = 0; i < 3; ++i) events.push_back(std::move(create_event().value));
+  for (int i = 0; i < 3; ++i) {
+    events.push_back(std::move(create_event().value));
+    ASSERT_FALSE(ring(events.back()));
+  }
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit tight = before;
@@ -89,9 +93,8 @@ TEST(Fork, WithoutAFreeNumberTheChildIsAsDeaf) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
   for (int n; (n = ::dup(0)) >= 0;) fillers.push_back(n);
   const bool good = in_child([&] {
-    char c = 0;
     for (auto& e : events) {
-      if (::read(e.get(), &c, 1) != 0) return false;
+      if (clear(e).value) return false;
     }
     return true;
   });

@@ -86,6 +86,8 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
   void cancel_all() noexcept;
   /// The execution context goes away: handlers are destroyed, not called.
   virtual void context_gone() noexcept = 0;
+  /// This is the child of a fork(). Exclusively in the context.
+  virtual void after_fork() noexcept = 0;
 
   loop_core* loop() const noexcept { return loop_; }
   /// A key for cancel(), to be given to the operation started next with it.
