@@ -8,7 +8,6 @@
 
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_acceptors.hpp"
-#include "negotiation/local_addresses.hpp"
 #include "negotiation/registry.hpp"
 
 namespace smc::detail {
@@ -88,12 +87,8 @@ void connect_attempt::begin() {
   transports_ = usable_transports(*settings_, why);
   faster_wanted_ = !transports_.empty() || why != reason::none;
   if (!transports_.empty()) {
-    if (is_own_address(to_.address())) {
-      network_ = &local_network::of(service_);
-      links_ = network_->announcers(service_, destination_, *settings_, why);
-    } else {
-      why = reason::peer_unknown;
-    }
+    network_ = &local_network::of(service_);
+    links_ = network_->announcers(service_, destination_, *settings_, why);
   }
   obstacle_ = why;
   if (!links_.empty()) number_ = network_->add_attempt(*this);

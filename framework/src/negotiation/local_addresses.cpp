@@ -22,26 +22,6 @@ asio::ip::address canonical(const asio::ip::address& address) {
   return address;
 }
 
-std::set<asio::ip::address> interface_addresses() {
-  std::set<asio::ip::address> result;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return result;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &::freeifaddrs);
-  for (const ifaddrs* i = list; i; i = i->ifa_next) {
-    if (!i->ifa_addr) continue;
-    if (i->ifa_addr->sa_family == AF_INET) {
-      const auto& in = *reinterpret_cast<const sockaddr_in*>(i->ifa_addr);
-      result.insert(asio::ip::address_v4(ntohl(in.sin_addr.s_addr)));
-    } else if (i->ifa_addr->sa_family == AF_INET6) {
-      const auto& in = *reinterpret_cast<const sockaddr_in6*>(i->ifa_addr);
-      asio::ip::address_v6::bytes_type bytes;
-      std::copy(std::begin(in.sin6_addr.s6_addr), std::end(in.sin6_addr.s6_addr), bytes.begin());
-      result.insert(asio::ip::address_v6(bytes));
-    }
-  }
-  return result;
-}
-
 struct cache {
   std::mutex mutex;
   std::set<asio::ip::address> addresses;
@@ -50,6 +30,26 @@ struct cache {
 
 }  // namespace
 
+std::vector<asio::ip::address> interface_addresses() {
+  std::vector<asio::ip::address> result;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return result;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &::freeifaddrs);
+  for (const ifaddrs* i = list; i; i = i->ifa_next) {
+    if (!i->ifa_addr) continue;
+    if (i->ifa_addr->sa_family == AF_INET) {
+      const auto& in = *reinterpret_cast<const sockaddr_in*>(i->ifa_addr);
+      result.push_back(asio::ip::address_v4(ntohl(in.sin_addr.s_addr)));
+    } else if (i->ifa_addr->sa_family == AF_INET6) {
+      const auto& in = *reinterpret_cast<const sockaddr_in6*>(i->ifa_addr);
+      asio::ip::address_v6::bytes_type bytes;
+      std::copy(std::begin(in.sin6_addr.s6_addr), std::end(in.sin6_addr.s6_addr), bytes.begin());
+      result.push_back(asio::ip::address_v6(bytes));
+    }
+  }
+  return result;
+}
+
 bool is_own_address(const asio::ip::address& address) {
   const asio::ip::address wanted = canonical(address);
   if (wanted.is_loopback() || wanted.is_unspecified()) return true;
@@ -57,7 +57,8 @@ bool is_own_address(const asio::ip::address& address) {
   const std::lock_guard lock(known.mutex);
   const auto now = clock::now();
   if (known.read_at == clock::time_point{} || now - known.read_at > std::chrono::seconds(1)) {
-    known.addresses = interface_addresses();
+    const auto now_there = interface_addresses();
+    known.addresses = {now_there.begin(), now_there.end()};
     known.read_at = now;
   }
   return known.addresses.contains(wanted);

@@ -6,6 +6,7 @@
 #include <asio/error.hpp>
 #include <smc/config.hpp>
 
+#include "negotiation/local_addresses.hpp"
 #include "negotiation/rendezvous.hpp"
 
 namespace smc::negotiation {
@@ -61,7 +62,14 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
                                                              const config& settings, reason& why) {
   // A retired announcer's link goes with its last connection; one that a client made, when the client hangs up.
   std::erase_if(kept_, [](const auto& each) { return !each->name().empty() && !each->in_use(); });
-  port_state& state = ports_[destination.port()];
+  const bool own = is_own_address(destination.to_asio().address());
+  if (!own && settings.rendezvous_directory.empty()) {
+    why = reason::peer_unknown;
+    return {};
+  }
+  const auto place = own ? rendezvous_place(destination.port())
+                         : rendezvous_place(settings.rendezvous_directory, destination);
+  place_state& state = places_[place];
   // What retired or died since. A running loop hears of deaths by itself.
   const std::map<unsigned, std::shared_ptr<link>> known_links = state.links;
   for (const auto& [k, known] : known_links) known->receive_mail();
@@ -71,7 +79,7 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   // come to the port.
   const bool enough = !state.links.empty() && proven_.contains(destination);
   const bool stale = now - state.looked_at > look_is_kept;
-  if (!enough && (stale || !state.links.empty())) look(of_context, destination.port(), state, settings, stale);
+  if (!enough && (stale || !state.links.empty())) look(of_context, place, state, settings, stale);
   std::vector<std::shared_ptr<link>> result;
   for (const auto& [k, known] : state.links) {
     if (known->is_open()) result.push_back(known);
@@ -80,13 +88,13 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   return result;
 }
 
-void local_network::look(detail::context_service& of_context, std::uint16_t port, port_state& state,
-                         const config& settings, bool beyond_gaps) {
+void local_network::look(detail::context_service& of_context, const rendezvous_place& place,
+                         place_state& state, const config& settings, bool beyond_gaps) {
   state.obstacle = reason::none;
   if (beyond_gaps) state.looked_at = clock::now();
   for (unsigned k = 0; k < rendezvous_names; ++k) {
     if (state.links.contains(k)) continue;
-    auto called = call_announcer(rendezvous_name(port, k));
+    auto called = call_announcer(place, k);
     if (!called) {
       state.obstacle = std::max(state.obstacle, obstacle_of(called.error));
       // Announcers take the first free name: a new one is not behind a gap.
@@ -99,15 +107,16 @@ void local_network::look(detail::context_service& of_context, std::uint16_t port
     } else if (!is_allowed_user(settings, made->peer().uid)) {
       state.obstacle = std::max(state.obstacle, reason::other_user);
     } else {
-      made->set_name(rendezvous_name(port, k));
+      made->set_name(place.name(k));
       state.links.emplace(k, std::move(made));
     }
   }
 }
 
 void local_network::refused(const endpoint& destination) {
-  const auto found = ports_.find(destination.port());
-  if (found != ports_.end()) found->second.looked_at = {};
+  for (auto& [place, state] : places_) {
+    if (place.port() == destination.port()) state.looked_at = {};
+  }
   proven_.erase(destination);
 }
 
@@ -152,11 +161,11 @@ void local_network::ended(link& from) {
 
 /// The announcer is gone. Whoever else serves its port may stand behind the gap that it leaves.
 void local_network::unlist(const link& gone) {
-  for (auto& [port, state] : ports_) {
+  for (auto& [place, state] : places_) {
     const auto erased = std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &gone; });
     if (erased == 0) continue;
     state.looked_at = {};
-    std::erase_if(proven_, [p = port](const endpoint& e) { return e.port() == p; });
+    std::erase_if(proven_, [p = place.port()](const endpoint& e) { return e.port() == p; });
   }
 }
 
@@ -183,11 +192,11 @@ void local_network::after_fork() noexcept {
 }
 
 void local_network::abandon_links() noexcept {
-  for (auto& [port, state] : ports_) {
+  for (auto& [place, state] : places_) {
     for (auto& [k, each] : state.links) each->abandon();
   }
   for (const auto& each : kept_) each->abandon();
-  ports_.clear();
+  places_.clear();
   kept_.clear();
 }
 

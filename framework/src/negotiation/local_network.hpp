@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "negotiation/link.hpp"
+#include "negotiation/rendezvous.hpp"
 
 namespace smc {
 class config;
@@ -41,7 +42,8 @@ class local_network final : public asio::execution_context::service,
   explicit local_network(asio::execution_context& context);
   static local_network& of(detail::context_service& service);
 
-  /// Links to whoever announced itself for the port of `destination`. `why`: what stood against it where there is none.
+  /// Links to whoever announced itself for `destination`: by abstract name where it is one of this network namespace's
+  /// addresses, else in the rendezvous directory. `why`: what stood against it where there is none.
   std::vector<std::shared_ptr<link>> announcers(detail::context_service& of_context, const endpoint& destination,
                                                 const config& settings, reason& why);
   /// A connection to `destination` got what it wanted: the links known for its port are enough.
@@ -59,7 +61,7 @@ class local_network final : public asio::execution_context::service,
   void take_over(link& orphan) { orphan.set_handler(this); }
 
  private:
-  struct port_state {
+  struct place_state {
     std::map<unsigned, std::shared_ptr<link>> links;  // by k of the name
     clock::time_point looked_at{};  // at all names
     reason obstacle = reason::none;
@@ -68,15 +70,15 @@ class local_network final : public asio::execution_context::service,
   void shutdown() override;
   void after_fork() noexcept override;
   void abandon_links() noexcept;
-  void look(detail::context_service& of_context, std::uint16_t port, port_state& state, const config& settings,
-            bool beyond_gaps);
+  void look(detail::context_service& of_context, const rendezvous_place& place, place_state& state,
+            const config& settings, bool beyond_gaps);
   void received(link& from, const message& what, std::span<system::descriptor> descriptors) override;
   void violated(link& from, reason why) override;
   void ended(link& from) override;
   void retire(link& from);
   void unlist(const link& gone);
 
-  std::map<std::uint16_t, port_state> ports_;
+  std::map<rendezvous_place, place_state> places_;
   std::set<endpoint> proven_;
   std::set<std::shared_ptr<link>> kept_;
   std::map<std::uint64_t, attempt_handler*> attempts_;

@@ -59,7 +59,7 @@ std::error_code acceptor_core::listen(int backlog) {
   std::error_code error;
   acceptor_.listen(backlog, error);
   if (!error) acceptor_.non_blocking(true, error);
-  if (!error && name_.empty()) {
+  if (!error && announcements_.empty()) {
     service_.exclusively([this, keep = shared_from_this()] { announce(); });
   }
   return error;
@@ -73,22 +73,29 @@ void acceptor_core::announce() {
   std::error_code error;
   const auto local = acceptor_.local_endpoint(error);
   if (error) return;
-  auto made = negotiation::announce(local.port());
-  if (!made) return;
-  rendezvous_ = std::move(made.value.listener);
-  if (service_.watch(rendezvous_.get(), *this)) {
-    rendezvous_.reset();
-    return;
+  announce_at(rendezvous_place(local.port()));
+  const std::string& directory = settings_->rendezvous_directory;
+  if (directory.empty()) return;
+  for (const auto& place : rendezvous_place::in_directory(directory, local)) announce_at(place);
+}
+
+void acceptor_core::announce_at(const rendezvous_place& place) {
+  auto made = announcement::make(place);
+  if (!made || service_.watch(made.value.listener().get(), *this)) return;
+  add_local_acceptor(made.value.name(), std::static_pointer_cast<acceptor_core>(shared_from_this()));
+  announcements_.push_back(std::move(made.value));
+}
+
+void acceptor_core::forget_announcements() noexcept {
+  for (const announcement& each : announcements_) {
+    remove_local_acceptor(each.name());
+    service_.unwatch(each.listener().get());
   }
-  name_ = std::move(made.value.name);
-  add_local_acceptor(name_, std::static_pointer_cast<acceptor_core>(shared_from_this()));
+  announcements_.clear();
 }
 
 void acceptor_core::withdraw_announcement() noexcept {
-  if (!name_.empty()) remove_local_acceptor(name_);
-  if (rendezvous_) service_.unwatch(rendezvous_.get());
-  rendezvous_.reset();
-  name_.clear();
+  forget_announcements();
   service_.unwatch_deadline(*this);
   actions todo;
   machine_->close(todo);
@@ -138,10 +145,8 @@ void acceptor_core::context_gone() noexcept {
 }
 
 void acceptor_core::after_fork() noexcept {
-  if (!name_.empty()) remove_local_acceptor(name_);
-  announce_again_ = !name_.empty();
-  rendezvous_.reset();
-  name_.clear();
+  announce_again_ = !announcements_.empty();
+  forget_announcements();
   links_.clear();
   pending_.clear();
   proposals_.clear();
@@ -229,7 +234,9 @@ void acceptor_core::serve(bool eagerly) {
     for (const auto id : fresh) {
       const auto found = pending_.find(id);
       if (found == pending_.end()) continue;
-      const bool own = is_own_address(found->second.peer.address());
+      // Clients that found the file in the folder have another namespace's address.
+      const bool own =
+          !settings_->rendezvous_directory.empty() || is_own_address(found->second.peer.address());
       const four_tuple tuple{negotiation::endpoint(found->second.peer), negotiation::endpoint(found->second.local)};
       machine_->tcp_accepted(id, tuple, own, clock::now(), todo);
     }

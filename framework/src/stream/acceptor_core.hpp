@@ -12,6 +12,7 @@
 #include "negotiation/handshake.hpp"
 #include "negotiation/link.hpp"
 #include "negotiation/local_acceptors.hpp"
+#include "negotiation/rendezvous.hpp"
 #include "negotiation/server_machine.hpp"
 #include "stream/context_service.hpp"
 #include "stream/stream_core.hpp"
@@ -82,6 +83,8 @@ class acceptor_core final : public operation_host,
 
   // The rest: exclusively in the context.
   void announce();
+  void announce_at(const negotiation::rendezvous_place& place);
+  void forget_announcements() noexcept;
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
@@ -97,7 +100,7 @@ class acceptor_core final : public operation_host,
   void send_decline(const negotiation::attempt_key& to, reason why);
   negotiation::transport* choose(const negotiation::proposal& message, clc::proposal& proposed, reason& why);
 
-  void on_event(std::uint32_t events) noexcept override;  // of the rendezvous listener
+  void on_event(std::uint32_t events) noexcept override;  // of the rendezvous listeners
   void received(negotiation::link& from, const negotiation::message& what,
                 std::span<system::descriptor> descriptors) override;
   void violated(negotiation::link& from, reason why) override;
@@ -112,8 +115,7 @@ class acceptor_core final : public operation_host,
   std::vector<negotiation::transport*> transports_;
   std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
 
-  system::descriptor rendezvous_;
-  std::string name_;
+  std::vector<negotiation::announcement> announcements_;
   std::unique_ptr<negotiation::server_machine> machine_;
   std::map<negotiation::link_id, std::weak_ptr<negotiation::link>> links_;
   std::map<negotiation::connection_id, pending> pending_;

@@ -26,14 +26,15 @@ link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id());
 
 /// Clients call.
 void acceptor_core::on_event(std::uint32_t) noexcept {
-  for (;;) {
-    auto called = system::accept_from(rendezvous_, true);
-    if (!called) return;
-    auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
-    if (made->open()) continue;
-    links_[id_of(*made)] = made;
-    local_network::of(service_).keep(made);
-    made->receive_all();
+  for (const announcement& each : announcements_) {
+    for (auto called = system::accept_from(each.listener(), true); called;
+         called = system::accept_from(each.listener(), true)) {
+      auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
+      if (made->open()) continue;
+      links_[id_of(*made)] = made;
+      local_network::of(service_).keep(made);
+      made->receive_all();
+    }
   }
 }
 

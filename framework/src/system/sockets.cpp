@@ -1,5 +1,7 @@
 #include "system/sockets.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -92,6 +94,15 @@ result<descriptor> accept_from(const descriptor& listener, bool non_blocking) no
 std::error_code remove_file(const char* path) noexcept {
   if (const int e = injected(call::unlink)) return error_of(e);
   return ::unlink(path) == 0 ? std::error_code() : last_error();
+}
+
+result<descriptor> lock_directory(const char* path) noexcept {
+  if (const int e = injected(call::open)) return error_of(e);
+  const int number = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (number < 0) return last_error();
+  auto directory = descriptor::adopt(number);
+  if (directory && ::flock(number, LOCK_EX | LOCK_NB) != 0) return last_error();
+  return directory;
 }
 
 result<std::size_t> send_message(const descriptor& socket, std::span<const std::byte> bytes,
