@@ -6,12 +6,6 @@
 
 namespace smc::negotiation {
 
-namespace {
-
-constexpr int backlog = 4096;  // the kernel takes the smaller of this and net.core.somaxconn
-
-}  // namespace
-
 std::string rendezvous_name(std::uint16_t port, unsigned k) {
   std::string name(1, '\0');
   name += "smc." + std::to_string(port) + '.' + std::to_string(k);
@@ -27,7 +21,7 @@ system::result<announcement> announce(std::uint16_t port) {
     const auto where = system::local_address::of(made.name);
     if (!where) return where.error;
     error = system::bind_to(made.listener, where.value);
-    if (!error) error = system::listen_on(made.listener, backlog);
+    if (!error) error = system::listen_on(made.listener, rendezvous_backlog);
     if (!error) return made;
     if (error != system::error_of(EADDRINUSE)) break;
   }
