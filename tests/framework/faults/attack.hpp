@@ -41,10 +41,10 @@ class attacker {
   std::deque<asio::ip::tcp::socket> sockets_;
 };
 
+using attack = std::function<asio::awaitable<void>(attacker&, echo_server&)>;
+
 class attacked_server : public testing::TestWithParam<place> {
  protected:
-  using attack = std::function<asio::awaitable<void>(attacker&, echo_server&)>;
-
   /// `does`, and behind it: the server serves everybody, while the attacker is still connected and
   /// when it is gone, and holds nothing of it.
   void attacked(const attack& does) {

@@ -30,12 +30,27 @@ class echo_server {
   /// The transport of the next connection that was accepted, waited for.
   asio::awaitable<transport_kind> next_accepted() {
     co_await until([this] { return !state_->accepted.empty(); });
-    const transport_kind kind = state_->accepted.front();
+    const transport_kind kind = state_->accepted.front().second;
     state_->accepted.pop_front();
     co_return kind;
   }
 
+  /// The transport on which the client with this address was accepted, waited for.
+  asio::awaitable<transport_kind> accepted_from(asio::ip::tcp::endpoint client) {
+    auto& all = state_->accepted;
+    auto found = all.end();
+    co_await until([&] {
+      found = std::find_if(all.begin(), all.end(),
+                           [&](const auto& each) { return each.first == client; });
+      return found != all.end();
+    });
+    const transport_kind kind = found->second;
+    all.erase(found);
+    co_return kind;
+  }
+
   std::size_t accepted() const noexcept { return state_->accepted.size(); }
+  void forget_accepted() noexcept { state_->accepted.clear(); }
   std::size_t open() const noexcept { return state_->open; }
 
  private:
@@ -48,7 +63,7 @@ class echo_server {
     asio::any_io_executor executor;
     config settings;
     acceptor listener{executor};
-    std::deque<transport_kind> accepted;
+    std::deque<std::pair<asio::ip::tcp::endpoint, transport_kind>> accepted;
     std::size_t open = 0;
   };
 
@@ -59,7 +74,7 @@ class echo_server {
       co_await s->listener.async_accept(peer, asio::redirect_error(asio::use_awaitable, error));
       if (!s->listener.is_open()) co_return;
       if (error) continue;
-      s->accepted.push_back(peer.transport());
+      s->accepted.emplace_back(peer.remote_endpoint(error), peer.transport());
       ++s->open;
       asio::co_spawn(s->executor, echo(std::move(peer), s), asio::detached);
     }
@@ -100,14 +115,14 @@ inline asio::awaitable<void> serves_everybody(echo_server& server) {
     stream client(executor, settings_for(carrier::smc_d_mapped));
     co_await client.async_connect(server.endpoint(), asio::use_awaitable);
     EXPECT_EQ(client.transport(), transport_kind::smc_d) << client.fallback_reason().message();
-    EXPECT_EQ(co_await server.next_accepted(), transport_kind::smc_d);
+    EXPECT_EQ(co_await server.accepted_from(client.local_endpoint()), transport_kind::smc_d);
     EXPECT_EQ(co_await echoed(client, "faster"), "faster");
   }
   {
     asio::ip::tcp::socket plain(executor);
     co_await plain.async_connect(server.endpoint(), asio::use_awaitable);
     EXPECT_EQ(co_await echoed(plain, "plain"), "plain");
-    EXPECT_EQ(co_await server.next_accepted(), transport_kind::tcp);
+    EXPECT_EQ(co_await server.accepted_from(plain.local_endpoint()), transport_kind::tcp);
   }
   co_await until([&] { return server.open() <= others; });
 }
