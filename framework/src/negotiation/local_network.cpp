@@ -137,11 +137,20 @@ void local_network::violated(link& from, reason why) {
   }
 }
 
+/// No new attempts go there. Whoever takes the port over is looked for at once.
+std::vector<std::uint16_t> local_network::leave_ports(const link& gone) {
+  std::vector<std::uint16_t> left;
+  for (auto& [port, state] : ports_) {
+    if (std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &gone; }) == 0) continue;
+    state.looked_at = {};
+    left.push_back(port);
+  }
+  return left;
+}
+
 void local_network::ended(link& from) {
   const auto keep = from.shared_from_this();
-  for (auto& [port, state] : ports_) {
-    std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
-  }
+  (void)leave_ports(from);
   forget(from);
   const auto attempts = attempts_;
   for (const auto& [number, handler] : attempts) {
@@ -149,13 +158,11 @@ void local_network::ended(link& from) {
   }
 }
 
-/// The announcer's listener closed: no new attempts go there, its connections go on.
+/// The announcer's listener closed; its connections go on.
 void local_network::retire(link& from) {
   const auto keep = from.shared_from_this();
-  for (auto& [port, state] : ports_) {
-    const auto erased =
-        std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &from; });
-    if (erased != 0) std::erase_if(proven_, [p = port](const endpoint& e) { return e.port() == p; });
+  for (const std::uint16_t port : leave_ports(from)) {
+    std::erase_if(proven_, [port](const endpoint& e) { return e.port() == port; });
   }
   kept_.insert(keep);
   const auto attempts = attempts_;

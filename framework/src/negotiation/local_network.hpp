@@ -70,6 +70,7 @@ class local_network final : public asio::execution_context::service, public link
   void violated(link& from, reason why) override;
   void ended(link& from) override;
   void retire(link& from);
+  std::vector<std::uint16_t> leave_ports(const link& gone);
 
   std::map<std::uint16_t, port_state> ports_;
   std::set<endpoint> proven_;
