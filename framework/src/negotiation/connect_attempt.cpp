@@ -189,10 +189,10 @@ void connect_attempt::act(const client_action& action, actions& more) {
       send_confirm(action.announcer);
       break;
     case client_action::kind::send_decline:
-      (void)link_of(action.announcer)->send(decline_because(number_, action.why));
+      link_of(action.announcer)->send_sometime(decline_because(number_, action.why));
       break;
     case client_action::kind::send_withdraw:
-      (void)link_of(action.announcer)->send(withdraw{number_});
+      link_of(action.announcer)->send_sometime(withdraw{number_});
       break;
     case client_action::kind::finished_transport:
       if (confirm_lost_) {
@@ -214,10 +214,8 @@ void connect_attempt::act(const client_action& action, actions& more) {
 void connect_attempt::send_intent(announcer_id to, actions& more) {
   const intent message{number_, destination_, shared_layout_version};
   // The proposal will wake who has to answer; what the server accepts before that, it accepts awake.
-  if (link_of(to)->send(message, {}, link::urgency::with_the_next)) {
-    link_of(to)->close();
-    machine_.hung_up(to, more);
-  }
+  // Who is too busy for a further client still serves those it has: the link stays.
+  if (link_of(to)->send(message, {}, link::urgency::with_the_next)) machine_.hung_up(to, more);
 }
 
 void connect_attempt::send_proposal(announcer_id to, actions& more) {
@@ -230,7 +228,7 @@ void connect_attempt::send_proposal(announcer_id to, actions& more) {
   for (negotiation::transport* each : transports_) each->propose(plan(*link), proposed_, message.parts);
   if (offers_something(proposed_)) clc::encode(proposed_, message.clc);
   if (link->send(message)) {
-    link->close();
+    link->send_sometime(withdraw{number_});
     machine_.hung_up(to, more);
     return;
   }
@@ -269,7 +267,7 @@ void connect_attempt::send_confirm(announcer_id to) {
   message.extension = confirm_.extension;
   message.descriptors = static_cast<std::uint8_t>(confirm_.descriptors.size());
   if (link->send(message, confirm_.descriptors)) {
-    link->close();
+    link->send_sometime(withdraw{number_});
     confirm_lost_ = true;  // the server never heard of it: both sides are TCP
     return;
   }

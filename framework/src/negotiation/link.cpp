@@ -20,13 +20,18 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Two pidfds that the kernel can tell apart (pidfs, since 6.9) and that name different processes.
-bool name_different_processes(int a, int b) {
+/// One file is the other. Since 6.9 (pidfs) true for pidfds of one process only; before, for all that are one.
+bool same_file(int a, int b) {
   struct stat first{};
   struct stat second{};
   return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-         first.st_ino != second.st_ino;
+         first.st_ino == second.st_ino;
 }
+
+// A peer that sends as fast as we read would keep us for ever. As much as can be there when a look begins is enough
+// for one look; what is left wakes the context again.
+constexpr std::size_t most_mail_of_a_look = mailbox_capacity / envelope_header_size;
+constexpr std::size_t most_messages_of_a_look = 1024;  // the kernel's own limit for a socket is lower
 
 }  // namespace
 
@@ -51,6 +56,18 @@ std::error_code link::open() {
 }
 
 std::error_code link::send(const message& what, std::span<const int> descriptors, urgency when) {
+  while (!unsent_.empty()) {
+    if (const auto error = send_now(unsent_.front(), {}, urgency::with_the_next)) return error;
+    unsent_.erase(unsent_.begin());
+  }
+  return send_now(what, descriptors, when);
+}
+
+void link::send_sometime(const message& what) {
+  if (send(what) && socket_) unsent_.push_back(what);
+}
+
+std::error_code link::send_now(const message& what, std::span<const int> descriptors, urgency when) {
   if (!socket_) return asio::error::connection_reset;
   envelope_header header;
   header.number = sent_;
@@ -89,7 +106,7 @@ void link::open_mailbox(std::vector<int>& introduction, bool& introduces) {
 }
 
 bool link::mail_source::poll() noexcept {
-  if (stale() || !box.has_mail()) return false;
+  if (finished() || stale() || !box.has_mail()) return false;
   service_.exclusively([this] {
     if (owner_) owner_->receive_mail();
   });
@@ -145,7 +162,7 @@ void link::on_event(std::uint32_t events) noexcept {
   const auto keep = shared_from_this();
   receive_mail();
   try {
-    while (socket_ && receive_one()) {
+    for (std::size_t n = 0; n < most_messages_of_a_look && socket_ && receive_one(turn::any); ++n) {
     }
   } catch (const std::bad_alloc&) {
     end(reason::no_memory);
@@ -158,14 +175,14 @@ void link::on_event(std::uint32_t events) noexcept {
 void link::receive_mail() noexcept {
   const auto keep = shared_from_this();
   try {
-    while (socket_ && take_mail()) {
+    for (std::size_t n = 0; n < most_mail_of_a_look && socket_ && take_mail(turn::any); ++n) {
     }
   } catch (const std::bad_alloc&) {
     end(reason::no_memory);
   }
 }
 
-bool link::take_mail() {
+bool link::take_mail(turn expected) {
   if (!mail_ || !mail_->box.has_mail()) return false;
   std::array<std::byte, max_message_size> bytes;
   std::size_t size = 0;
@@ -173,14 +190,14 @@ bool link::take_mail() {
     case mailbox::outcome::none:
       return false;
     case mailbox::outcome::taken:
-      return handle(std::span(bytes).first(size), {}, true);
+      return handle(std::span(bytes).first(size), {}, way::mail, expected);
     case mailbox::outcome::violation:
       end(reason::protocol_error);
   }
   return false;
 }
 
-bool link::receive_one() {
+bool link::receive_one(turn expected) {
   std::array<std::byte, max_message_size> bytes;
   auto got = system::receive_message(socket_, bytes);
   if (!got && got.error == asio::error::would_block) return false;
@@ -194,15 +211,20 @@ bool link::receive_one() {
     end(reason::protocol_error);
     return false;
   }
-  return handle(std::span(bytes).first(in.bytes), std::span(in.descriptors.data(), in.descriptor_count), false);
+  return handle(std::span(bytes).first(in.bytes), std::span(in.descriptors.data(), in.descriptor_count), way::socket,
+                expected);
 }
 
-bool link::handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, bool by_mail) {
+bool link::handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, way by,
+                  turn expected) {
   const auto decoded = decode(packet);
   reason why = decoded ? reason::none : decoded.error();
   if (why == reason::none) {
     const envelope_header header = header_of(packet);
-    while (socket_ && static_cast<std::int32_t>(header.number - received_) > 0 && (by_mail ? receive_one() : take_mail())) {
+    // Those before it all came the other way, in order: what is fetched from there must be the next, else two messages
+    // would wait for each other, and behind them as many as the peer likes.
+    while (expected == turn::any && socket_ && static_cast<std::int32_t>(header.number - received_) > 0 &&
+           (by == way::mail ? receive_one(turn::next) : take_mail(turn::next))) {
     }
     if (!socket_) return false;
     if (received_ != header.number) why = reason::protocol_error;
@@ -231,7 +253,7 @@ void link::end(reason why) noexcept {
 
 reason link::take_peer_process(system::descriptor& sent) {
   if (auto vouched = system::peer_process(socket_);
-      vouched && name_different_processes(vouched.value.get(), sent.get())) {
+      vouched && !same_file(vouched.value.get(), sent.get())) {
     return reason::protocol_error;
   }
   received_identity_ = true;

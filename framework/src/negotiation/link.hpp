@@ -71,6 +71,10 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   void receive_all() noexcept { on_event(0); }
   /// Takes in what has arrived by mail: costs a look into memory where there is nothing.
   void receive_mail() noexcept;
+  /// Sends `what`, which ends an attempt, now or before the next message.
+  void send_sometime(const message& what);
+  /// The peer broke a rule that only the handler knows: hangs up, and tells the handler.
+  void break_off(reason why) noexcept { end(why); }
   /// Hangs up. The attachments are told that the peer is gone.
   void close() noexcept;
   /// Hangs up without telling anybody here: the context goes away.
@@ -102,7 +106,8 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
       ended_.store(true, std::memory_order_relaxed);
     }
     bool poll() noexcept override;
-    bool before_sleep() noexcept override { return stale() || box.before_sleep(); }
+    /// Mail that comes, or stayed, after the end keeps nobody awake.
+    bool before_sleep() noexcept override { return finished() || stale() || box.before_sleep(); }
     void after_sleep() noexcept override {
       if (!stale()) box.after_sleep();
     }
@@ -119,14 +124,18 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   };
 
   void on_event(std::uint32_t events) noexcept override;
+  enum class way : unsigned char { mail, socket };
+  /// Whether a message may have been overtaken, so that it waits for those before it, which came the other way.
+  enum class turn : unsigned char { any, next };
   /// False: there is nothing (more) to receive now.
-  bool receive_one();
-  bool take_mail();
+  bool receive_one(turn expected);
+  bool take_mail(turn expected);
   /// One message, by either way; those before it first. False: the link has ended.
-  bool handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, bool by_mail);
+  bool handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, way by, turn expected);
   reason take_peer_process(system::descriptor& sent);
   reason take_peer_mailbox(std::span<system::descriptor>& descriptors);
   void open_mailbox(std::vector<int>& introduction, bool& introduces);
+  std::error_code send_now(const message& what, std::span<const int> descriptors, urgency when);
   void end(reason why) noexcept;
 
   class process_watcher final : public detail::descriptor_watcher {
@@ -153,6 +162,7 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   std::uint32_t received_ = 0;
   std::shared_ptr<mail_source> mail_;
   mail_sender mail_sender_;
+  std::vector<message> unsent_;  // the peer had no room
   std::map<std::pair<const void*, std::uint32_t>, std::shared_ptr<link_attachment>> attachments_;
   std::vector<std::byte> buffer_;
 };

@@ -70,6 +70,7 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   const auto place = own ? rendezvous_place(destination.port())
                          : rendezvous_place(settings.rendezvous_directory, destination);
   place_state& state = places_[place];
+  std::erase_if(state.links, [](const auto& each) { return !each.second->is_open(); });
   // What retired or died since. A running loop hears of deaths by itself.
   const std::map<unsigned, std::shared_ptr<link>> known_links = state.links;
   for (const auto& [k, known] : known_links) known->receive_mail();
@@ -138,7 +139,7 @@ void local_network::received(link& from, const message& what, std::span<system::
   if (const auto found = attempts_.find(attempt); found != attempts_.end()) {
     found->second->received(from, what, descriptors);
   } else if (std::holds_alternative<accept>(what)) {
-    (void)from.send(decline_because(attempt, reason::handshake_timed_out));
+    from.send_sometime(decline_because(attempt, reason::handshake_timed_out));
   }
 }
 

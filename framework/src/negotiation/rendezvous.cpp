@@ -12,8 +12,6 @@ namespace smc::negotiation {
 
 namespace {
 
-constexpr int backlog = 4096;  // the kernel takes the smaller of this and net.core.somaxconn
-
 bool is_file(const std::string& name) { return !name.empty() && name.front() != '\0'; }
 
 system::result<system::descriptor> connect_to_name(const std::string& name) {
@@ -84,7 +82,7 @@ system::result<announcement> announcement::make(const rendezvous_place& place) {
     if (!error) {
       made.name_ = name;
       made.listener_ = std::move(socket.value);
-      error = system::listen_on(made.listener_, backlog);
+      error = system::listen_on(made.listener_, rendezvous_backlog);
     }
     if (!error) return made;
     if (error != asio::error::address_in_use) break;

@@ -21,6 +21,8 @@
 namespace smc::negotiation {
 
 inline constexpr unsigned rendezvous_names = 32;
+/// Callers that wait to be accepted; the kernel takes the smaller of this and net.core.somaxconn.
+inline constexpr int rendezvous_backlog = 4096;
 
 /// What the names of one listening endpoint have in common.
 class rendezvous_place {

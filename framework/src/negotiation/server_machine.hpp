@@ -50,7 +50,8 @@ namespace smc::negotiation {
 
 struct server_limits {
   std::size_t attempts_per_link = 1024;
-  std::size_t attempts = 4096;         ///< of all links
+  std::size_t attempts = 4096;         ///< of all links; beyond it
+  std::size_t attempts_always = 16;    ///< of a link: others can't take them away
   std::size_t waiting_accepts = 4096;  ///< beyond it a connection is TCP at once
   /// How many attempts that claim one connection are answered, one after the other.
   unsigned answers_per_connection = 4;

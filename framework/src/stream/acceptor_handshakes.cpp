@@ -7,6 +7,7 @@
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_network.hpp"
 #include "negotiation/registry.hpp"
+#include "negotiation/rendezvous.hpp"
 #include "stream/acceptor_core.hpp"
 #include "system/sockets.hpp"
 #include "system/tcp_sockets.hpp"
@@ -27,8 +28,9 @@ link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id());
 /// Clients call.
 void acceptor_core::on_event(std::uint32_t) noexcept {
   for (const announcement& each : announcements_) {
-    for (auto called = system::accept_from(each.listener(), true); called;
-         called = system::accept_from(each.listener(), true)) {
+    for (int n = 0; n < rendezvous_backlog; ++n) {  // callers that never stop must not keep us
+      auto called = system::accept_from(each.listener(), true);
+      if (!called) break;
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
       links_[id_of(*made)] = made;
@@ -62,8 +64,7 @@ void acceptor_core::received(negotiation::link& from, const message& what,
     machine_->withdraw(id, w->attempt, todo);
     proposals_.erase({id, w->attempt});
   } else {
-    from.close();
-    machine_->hung_up(id, todo);
+    from.break_off(reason::protocol_error);
   }
   perform(todo);
   confirm_ = nullptr;

@@ -20,6 +20,8 @@ asio::execution_context::id context_service::id;
 
 namespace {
 
+constexpr int most_poll_rounds = 64;
+
 std::uint32_t next_number() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -203,8 +205,13 @@ void context_service::add_source(std::shared_ptr<wake_source> source) {
 }
 
 void context_service::keep_source(std::shared_ptr<wake_source> source) {
-  if (polling_ == 0) std::erase_if(sources_, [](const auto& s) { return s->finished(); });
+  forget_finished_sources();
   sources_.push_back(std::move(source));
+}
+
+/// What a dead peer shared with us goes with its source.
+void context_service::forget_finished_sources() noexcept {
+  if (polling_ == 0) std::erase_if(sources_, [](const auto& s) { return s->finished(); });
 }
 
 std::vector<std::shared_ptr<wake_source>> context_service::sources() const {
@@ -222,6 +229,7 @@ bool context_service::poll() noexcept {
 }
 
 bool context_service::before_sleep() noexcept {
+  forget_finished_sources();
   bool quiet = true;
   for (std::size_t i = 0; i < sources_.size(); ++i) quiet &= sources_[i]->before_sleep();
   return quiet;
@@ -256,7 +264,9 @@ void context_service::wait_for_doorbell() {
           doorbell_pending_ = false;
           ++handling_;
         }
-        for (bool found = true; found;) {
+        // A peer that never stops must not keep this thread: handled() sees what is left.
+        bool found = true;
+        for (int rounds = 0; found && rounds < most_poll_rounds; ++rounds) {
           found = false;
           for (const auto& source : sources()) found |= source->poll();
         }
@@ -294,6 +304,7 @@ void context_service::wait_for_control() {
 void context_service::handled() noexcept {
   const std::lock_guard lock(wake_mutex_);
   if (--handling_ != 0) return;
+  forget_finished_sources();
   if (waiting_ > 0) {
     start_waits();
   } else {

@@ -147,6 +147,7 @@ class context_service final : public asio::execution_context::service, private p
     context_service& service_;
   };
   void keep_source(std::shared_ptr<wake_source> source);
+  void forget_finished_sources() noexcept;
   std::error_code open_control();
   void dispatch_events() noexcept;
   void expire() noexcept;

@@ -11,6 +11,7 @@ server_limits small_limits() {
   server_limits l;
   l.attempts_per_link = 3;
   l.attempts = 5;
+  l.attempts_always = 1;
   l.waiting_accepts = 2;
   return l;
 }
@@ -82,6 +83,14 @@ TEST_F(HostileLink, AttemptsAreBoundedPerLinkAndInTotal) {
   hung_up(link_a);
   EXPECT_EQ(intent(link_b, 3), script{});
   EXPECT_EQ(machine_.attempts(), 3U);
+}
+
+TEST_F(HostileLink, AttemptsOfOthersLeaveEachLinkAFew) {
+  for (std::uint64_t n = 1; n <= 3; ++n) intent(link_a, n);
+  for (std::uint64_t n = 1; n <= 2; ++n) intent(link_b, n);
+  const link_id link_c{3};
+  EXPECT_EQ(intent(link_c, 1), script{});
+  EXPECT_EQ(intent(link_c, 2), (script{decline_to(key(link_c, 2), reason::declined_by_peer)}));
 }
 
 TEST_F(HostileLink, WaitingConnectionsAreBounded) {

@@ -1,0 +1,77 @@
+#pragma once
+// Memory files as an honest peer would never send them, and access to those that it gets.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "framework/faults/raw_client.hpp"
+#include "system/memory.hpp"
+
+namespace smc::test {
+
+/// A descriptor's memory, mapped here.
+class mapped_file {
+ public:
+  mapped_file(int file, std::size_t size) : size_(size) {
+    void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("mmap");
+    data_ = static_cast<std::byte*>(at);
+  }
+  ~mapped_file() { ::munmap(data_, size_); }
+  mapped_file(const mapped_file&) = delete;
+  mapped_file& operator=(const mapped_file&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  template <typename T>
+  T& at(std::size_t offset) const noexcept {
+    return *reinterpret_cast<T*>(data_ + offset);
+  }
+
+ private:
+  std::byte* data_;
+  std::size_t size_;
+};
+
+/// What is wrong with a memory file; `nothing`: it is a copy of the right one.
+enum class flaw { nothing, unsealed, half_sealed, write_sealed, shorter, longer, sparse, changed };
+
+inline constexpr flaw flaws_of_files[] = {flaw::unsealed, flaw::half_sealed, flaw::write_sealed,
+                                          flaw::shorter,  flaw::longer,      flaw::sparse};
+
+inline std::size_t size_of(int file) {
+  return static_cast<std::size_t>(
+      taken(system::status_of(taken(system::descriptor::adopt(::fcntl(file, F_DUPFD_CLOEXEC, 3)))))
+          .size);
+}
+
+/// A copy of `original` with one flaw. `changed`: its first byte is another one.
+inline system::descriptor flawed_copy(int original, flaw what) {
+  const std::size_t size = size_of(original);
+  auto made = taken(system::create_memory_file("smc-flawed"));
+  std::size_t length = size;
+  if (what == flaw::shorter) length -= 4096;
+  if (what == flaw::longer) length += 4096;
+  if (::ftruncate(made.get(), static_cast<off_t>(length)) != 0)
+    throw std::runtime_error("ftruncate");
+  if (what != flaw::sparse) {
+    const mapped_file from(original, size);
+    const mapped_file to(made.get(), length);
+    std::memset(to.data(), 0, length);
+    std::memcpy(to.data(), from.data(), std::min(size, length));
+    if (what == flaw::changed) to.data()[0] ^= std::byte{1};
+  }
+  int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (what == flaw::unsealed) seals = 0;
+  if (what == flaw::half_sealed) seals = F_SEAL_SHRINK;
+  if (what == flaw::write_sealed) seals |= F_SEAL_WRITE;
+  if (system::add_seals(made, seals)) throw std::runtime_error("seals");
+  return made;
+}
+
+}  // namespace smc::test
