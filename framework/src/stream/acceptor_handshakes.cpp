@@ -44,7 +44,10 @@ void acceptor_core::received(negotiation::link& from, const message& what,
                              std::span<system::descriptor> descriptors) {
   const link_id id = id_of(from);
   actions todo;
-  if (const auto* i = std::get_if<intent>(&what)) {
+  const auto* i = std::get_if<intent>(&what);
+  if (i && !is_allowed_user(*settings_, from.peer().uid)) {  // else other users could keep our accepts waiting
+    (void)from.send(decline_because(i->attempt, reason::other_user));
+  } else if (i) {
     machine_->intent(id, i->attempt, todo);
   } else if (const auto* p = std::get_if<proposal>(&what)) {
     proposals_.insert_or_assign(attempt_key{id, p->attempt}, stored_proposal{from.weak_from_this(), *p});
