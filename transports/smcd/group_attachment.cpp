@@ -31,10 +31,9 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
   return {std::move(attachment), reason::none};
 }
 
-reason group_attachment::introduce(std::vector<int>& descriptors) {
+void group_attachment::introduce(std::vector<int>& descriptors) {
   descriptors.push_back(group_->inbox_file().get());
   descriptors.push_back(doorbell_);
-  return reason::none;
 }
 
 reason group_attachment::meet(std::span<system::descriptor>& descriptors) {

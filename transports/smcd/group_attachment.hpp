@@ -33,7 +33,7 @@ class group_attachment final : public negotiation::link_attachment, public detai
   /// The peer has our inbox and doorbell, and we have its.
   bool introduced() const noexcept { return introduced_; }
   /// Adds our inbox and doorbell to a message.
-  reason introduce(std::vector<int>& descriptors);
+  void introduce(std::vector<int>& descriptors);
   /// Takes the peer's from one, unless we have them.
   reason meet(std::span<system::descriptor>& descriptors);
 

@@ -8,6 +8,7 @@
 #include <smc/config.hpp>
 #include <utility>
 
+#include "config/checked.hpp"
 #include "negotiation/connect_attempt.hpp"
 #include "negotiation/registry.hpp"
 #include "statistics/registry.hpp"
@@ -40,7 +41,7 @@ void count_bytes(direction_counters& counters, std::size_t n) noexcept {
 }  // namespace
 
 std::shared_ptr<const config> settings_or_default(const config* settings) {
-  if (settings) return std::make_shared<const config>(*settings);
+  if (settings) return std::make_shared<const config>(config_detail::checked(*settings));
   return {std::shared_ptr<const config>(), &config::process_default()};
 }
 

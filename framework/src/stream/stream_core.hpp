@@ -19,7 +19,8 @@ namespace smc::detail {
 class connect_attempt;
 struct accepted_connection;
 
-/// A copy of what the program handed in, or the process's default, which lives as long as the program.
+/// What the program handed in, checked (std::invalid_argument), or the process's default, which lives as long as the
+/// program.
 std::shared_ptr<const config> settings_or_default(const config* settings);
 
 /// What a handshake (or the lack of one) led to.
