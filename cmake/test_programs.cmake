@@ -7,6 +7,10 @@ find_package(rapidcheck REQUIRED)
 
 add_library(smc_test_support STATIC
   ${PROJECT_SOURCE_DIR}/tests/support/main.cpp
+  ${PROJECT_SOURCE_DIR}/tests/support/memory_channel.cpp
+  ${PROJECT_SOURCE_DIR}/tests/support/memory_connection.cpp
+  ${PROJECT_SOURCE_DIR}/tests/support/memory_faults.cpp
+  ${PROJECT_SOURCE_DIR}/tests/support/memory_transport.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/resources.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/watchdog.cpp)
 set_target_properties(smc_test_support PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -50,6 +50,7 @@ void connect_attempt::start() {
 
 std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::endpoint& to,
                                      established& outcome) {
+  const context_service::blocking_call inside;
   const auto attempt = std::make_shared<connect_attempt>(core, to, true);
   attempt->service_.poll_sources();  // rings that were given back
   attempt->service_.exclusively([attempt] { attempt->begin(); });

@@ -67,8 +67,7 @@ std::error_code acceptor_core::listen(int backlog) {
 
 /// Without an announcement the listener serves plain TCP: local clients then find nobody here.
 void acceptor_core::announce() {
-  reason why = reason::none;
-  transports_ = usable_transports(*settings_, why);
+  transports_ = usable_transports(*settings_, unusable_);
   if (transports_.empty()) return;
   std::error_code error;
   const auto local = acceptor_.local_endpoint(error);
@@ -270,6 +269,7 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
   p.peer = accepted.value.peer;
   if (transports_.empty()) {
     accepted_ptr plain(new accepted_connection{std::move(p.socket), p.peer, {}});
+    if (unusable_ != reason::none) plain->outcome.reason = make_error_code(unusable_);
     deliver({}, std::move(plain));
     return true;
   }
@@ -315,6 +315,7 @@ std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
     explicit one_more(std::atomic<std::ptrdiff_t>& c) : count(c) { ++count; }
     ~one_more() { --count; }
   } const waiting(waiting_);
+  const context_service::blocking_call inside;
   service_.poll_sources();  // rings that were given back
   for (;;) {
     if (!is_open()) return asio::error::bad_descriptor;

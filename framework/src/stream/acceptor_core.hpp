@@ -113,6 +113,7 @@ class acceptor_core final : public operation_host,
   const std::shared_ptr<const config> settings_;
   asio::ip::tcp::acceptor acceptor_;
   std::vector<negotiation::transport*> transports_;
+  reason unusable_ = reason::none;  // what kept the wanted transports from being among them
   std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
 
   std::vector<negotiation::announcement> announcements_;

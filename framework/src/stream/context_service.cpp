@@ -22,6 +22,8 @@ namespace {
 
 constexpr int most_poll_rounds = 64;
 
+thread_local int blocking_calls = 0;
+
 std::uint32_t next_number() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -311,6 +313,10 @@ void context_service::handled() noexcept {
     stop_waits();
   }
 }
+
+context_service::blocking_call::blocking_call() noexcept { ++blocking_calls; }
+context_service::blocking_call::~blocking_call() { --blocking_calls; }
+bool context_service::in_blocking_call() noexcept { return blocking_calls != 0; }
 
 void context_service::poll_sources() noexcept {
   exclusively([this] {

@@ -116,6 +116,18 @@ class context_service final : public asio::execution_context::service, private p
   /// The eventfd that peers ring. Made at the first call. Any thread.
   std::error_code doorbell(int& descriptor);
 
+  /// A call that blocks its thread. What peers say meanwhile is taken in, but runs no handler of the user's inside it:
+  /// on TCP it would not either.
+  class blocking_call {
+   public:
+    blocking_call() noexcept;
+    ~blocking_call();
+    blocking_call(const blocking_call&) = delete;
+    blocking_call& operator=(const blocking_call&) = delete;
+  };
+  /// Whether the calling thread is inside one.
+  static bool in_blocking_call() noexcept;
+
   /// Operations that wait here; `executor` is one of this context's.
   void waiting_changed(int difference, const asio::any_io_executor& executor) noexcept;
 

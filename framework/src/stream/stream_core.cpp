@@ -61,8 +61,10 @@ stream_core::~stream_core() {
 }
 
 void stream_core::side::ready() noexcept {
-  core->operation_host::ready(which == direction::read ? read_queue : write_queue);
   if (which == direction::write) core->drive_leftover();
+  // Last: a handler may run in here and end the stream.
+  core->operation_host::ready(which == direction::read ? read_queue : write_queue,
+                              context_service::in_blocking_call());
 }
 
 // ---- the connection's life ---------------------------------------------------------------------------------
@@ -186,6 +188,7 @@ std::error_code stream_core::not_usable(bool writing) const noexcept {
 /// Repeats `attempt` until it does not answer would_block.
 template <typename Try>
 std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attempt) noexcept {
+  const context_service::blocking_call inside;
   for (;;) {
     std::error_code error;
     {
@@ -261,30 +264,30 @@ std::error_code stream_core::prepare(std::size_t max, asio::mutable_buffer& room
 }
 
 std::error_code stream_core::commit(std::size_t n) noexcept {
-  std::error_code error;
-  {
-    const guard lock(*this);
-    if (!connection_) return not_usable(true);
-    error = connection_->commit(n);
-    if (!error || error == asio::error::would_block) count_bytes(record_->sent, n);
-  }
-  if (error == asio::error::would_block) {
+  const guard lock(*this);
+  if (!connection_) return not_usable(true);
+  const auto error = connection_->commit(n);
+  if (!error || error == asio::error::would_block) count_bytes(record_->sent, n);
+  // Counted as work only where it has to wait: the end of a context's last work stops it.
+  if (error == asio::error::would_block && pass_on_leftover()) {
     leftover_work_ = asio::prefer(executor_, asio::execution::outstanding_work.tracked);
-    drive_leftover();
-    error.clear();
   }
-  return error;
+  return error == asio::error::would_block ? std::error_code() : error;
 }
 
-/// Has the transport pass on what commit() left with it, whenever it can.
+/// Has the transport pass on what commit() left with it. False: nothing is left.
+bool stream_core::pass_on_leftover() noexcept {
+  while (connection_ && connection_->poll(direction::write, 1) == asio::error::would_block) {
+    if (connection_->arm(direction::write, 1, write_side_)) return true;
+    // Not armed (R4): more can be passed on now.
+  }
+  return false;
+}
+
+/// Goes on with it whenever the transport can.
 void stream_core::drive_leftover() noexcept {
   const guard lock(*this);
-  if (!leftover_work_) return;
-  if (!connection_ || connection_->poll(direction::write, 1) != asio::error::would_block) {
-    leftover_work_.reset();
-  } else {
-    (void)connection_->arm(direction::write, 1, write_side_);
-  }
+  if (leftover_work_ && !pass_on_leftover()) leftover_work_.reset();
 }
 
 std::error_code stream_core::data(asio::const_buffer& bytes) noexcept {
@@ -442,7 +445,7 @@ void stream_core::connected(const connect_attempt& attempt, std::error_code erro
     attempt_.reset();
     connect_result_ = error ? error : settle(std::move(outcome));
   }
-  operation_host::ready(connect_queue);
+  operation_host::ready(connect_queue, context_service::in_blocking_call());
 }
 
 bool stream_core::connect_step(operation& op) noexcept {

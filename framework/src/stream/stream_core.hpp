@@ -114,6 +114,7 @@ class stream_core final : public operation_host {
   std::error_code not_usable(bool writing) const noexcept;
   template <typename Try>
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
+  bool pass_on_leftover() noexcept;
   void drive_leftover() noexcept;
   std::error_code settle(established&& outcome);
   void close_here(bool call_handlers = true) noexcept;

@@ -215,8 +215,7 @@ TEST_P(AcrossLoops, AStreamIsAcceptedOnALoopOfAnotherThread) {
   thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, AcrossLoops,
-                         testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying));
+INSTANTIATE_TEST_SUITE_P(Everywhere, AcrossLoops, all_carriers());
 
 }  // namespace
 }  // namespace smc::test

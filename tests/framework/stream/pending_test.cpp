@@ -249,8 +249,7 @@ TEST_P(StreamExceptions, LeaveRunAndTheStreamAndItsLoopStayUsable) {
   throws_out_of_run<asio::io_context>(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, StreamExceptions,
-                         testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying));
+INSTANTIATE_TEST_SUITE_P(Everywhere, StreamExceptions, all_carriers());
 
 }  // namespace
 }  // namespace smc::test

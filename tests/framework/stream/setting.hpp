@@ -26,28 +26,32 @@
 #include <utility>
 #include <vector>
 
+#include "support/memory_transport.hpp"
+
 namespace smc::test {
 
 using namespace std::chrono_literals;
 
-enum class carrier { tcp, smc_d_mapped, smc_d_copying };
+enum class carrier { tcp, smc_d_mapped, smc_d_copying, memory };
 enum class place { event_loop, io_context, threads_and_strand, pool_and_strand, loop_and_strand };
 
 inline constexpr std::size_t test_ring = std::size_t{64} << 10;
 inline constexpr std::chrono::seconds patience{20};
 
+inline transport_kind expected(carrier c) {
+  if (c == carrier::tcp) return transport_kind::tcp;
+  return c == carrier::memory ? transport_kind::other : transport_kind::smc_d;
+}
+
 inline config settings_for(carrier c) {
+  if (c == carrier::memory) use_memory_transport();
   config settings;
   settings.ring_size = test_ring;
   settings.handshake_timeout = patience;
   settings.transports = {transport_kind::tcp};
-  if (c != carrier::tcp) settings.transports.insert(settings.transports.begin(), transport_kind::smc_d);
+  if (c != carrier::tcp) settings.transports.insert(settings.transports.begin(), expected(c));
   settings.map_send_buffer = c != carrier::smc_d_copying;
   return settings;
-}
-
-inline transport_kind expected(carrier c) {
-  return c == carrier::tcp ? transport_kind::tcp : transport_kind::smc_d;
 }
 
 /// An execution context with its threads.
@@ -233,17 +237,22 @@ class each_setting : public testing::TestWithParam<std::tuple<carrier, place>> {
 };
 
 inline std::string name_of_setting(const testing::TestParamInfo<std::tuple<carrier, place>>& info) {
-  static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying"};
+  static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying", "memory"};
   static constexpr const char* places[] = {"event_loop", "io_context", "threads_and_strand", "pool_and_strand",
                                            "loop_and_strand"};
   return std::string(carriers[static_cast<int>(std::get<0>(info.param))]) + "_on_" +
          places[static_cast<int>(std::get<1>(info.param))];
 }
 
-inline auto all_settings() {
-  return testing::Combine(testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying),
-                          testing::Values(place::event_loop, place::io_context, place::threads_and_strand,
-                                          place::pool_and_strand, place::loop_and_strand));
+inline auto all_carriers() {
+  return testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying, carrier::memory);
 }
+
+inline auto all_places() {
+  return testing::Values(place::event_loop, place::io_context, place::threads_and_strand, place::pool_and_strand,
+                         place::loop_and_strand);
+}
+
+inline auto all_settings() { return testing::Combine(all_carriers(), all_places()); }
 
 }  // namespace smc::test
