@@ -94,7 +94,9 @@ class smcd_handshake final : public negotiation::handshake {
     group_->peer_knows(peer->known_slabs);
     if (const reason why = connect(*peer, *confirm.smcd, descriptors); why != reason::none) return why;
     // The client wrote our token into the header that it mapped: it has this memory, not other memory.
-    return connection_->peer_attached() ? reason::none : reason::other_host;
+    if (connection_->peer_attached()) return reason::none;
+    connection_->abort();  // it has confirmed: a reset, not an end of stream, tells it that nothing was served
+    return reason::other_host;
   }
 
   std::unique_ptr<detail::connection> take() override { return std::move(connection_); }
