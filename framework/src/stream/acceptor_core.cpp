@@ -32,6 +32,11 @@ constexpr std::size_t accept_batch = 16;
 constexpr std::chrono::milliseconds wait_slice{100};
 constexpr std::chrono::milliseconds pause_without_descriptors{20};
 
+bool is_exhaustion(const std::error_code& error) {
+  return error == asio::error::no_descriptors || error == system::error_of(ENFILE) ||
+         error == asio::error::no_memory || error == asio::error::no_buffer_space;
+}
+
 }  // namespace
 
 acceptor_core::acceptor_core(const asio::any_io_executor& executor, context_service& service,
@@ -86,19 +91,6 @@ void acceptor_core::forget_announcements() noexcept {
     service_.unwatch(each.listener().get());
   }
   announcements_.clear();
-}
-
-/// Callers that can't be accepted would wake the context again and again.
-void acceptor_core::stop_listening() noexcept {
-  for (const announcement& each : announcements_) service_.unwatch(each.listener().get());
-  deaf_ = true;
-  paused_until_ = clock::now() + pause_without_descriptors;
-  watch_deadline();
-}
-
-void acceptor_core::listen_again() {
-  deaf_ = false;
-  for (const announcement& each : announcements_) (void)service_.watch(each.listener().get(), *this);
 }
 
 void acceptor_core::withdraw_announcement() noexcept {
@@ -267,7 +259,7 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
     if (accepted.error == asio::error::would_block) return false;
     if (accepted.error == asio::error::connection_aborted) return true;
     if (waiting_.load() > 0) {
-      if (system::is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
+      if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
       deliver(accepted.error, nullptr);
     }
     return false;

@@ -85,8 +85,6 @@ class acceptor_core final : public operation_host,
   void announce();
   void announce_at(const negotiation::rendezvous_place& place);
   void forget_announcements() noexcept;
-  void stop_listening() noexcept;
-  void listen_again();
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
@@ -125,7 +123,6 @@ class acceptor_core final : public operation_host,
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;
   bool serving_ = false;
-  bool deaf_ = false;            // out of descriptors: callers of the rendezvous wait
   bool announce_again_ = false;  // inherited from the parent, and not used here yet
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;

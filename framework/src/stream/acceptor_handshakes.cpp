@@ -30,7 +30,6 @@ void acceptor_core::on_event(std::uint32_t) noexcept {
   for (const announcement& each : announcements_) {
     for (int n = 0; n < rendezvous_backlog; ++n) {  // callers that never stop must not keep us
       auto called = system::accept_from(each.listener(), true);
-      if (!called && system::is_exhaustion(called.error)) return stop_listening();
       if (!called) break;
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
@@ -90,7 +89,6 @@ void acceptor_core::ended(negotiation::link& from) {
 }
 
 void acceptor_core::on_deadline(clock::time_point now) noexcept {
-  if (deaf_ && now >= paused_until_.load()) listen_again();
   actions todo;
   machine_->deadline(now, todo);
   perform(todo);

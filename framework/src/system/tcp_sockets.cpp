@@ -75,11 +75,6 @@ std::error_code get_option(int socket, int level, int name, void* value, std::si
   return {};
 }
 
-bool is_exhaustion(const std::error_code& error) noexcept {
-  return error == asio::error::no_descriptors || error == error_of(ENFILE) || error == asio::error::no_memory ||
-         error == asio::error::no_buffer_space;
-}
-
 result<accepted_tcp> accept_tcp(int listener) noexcept {
   if (const int e = injected(call::accept)) return error_of(e);
   accepted_tcp accepted;

@@ -25,9 +25,6 @@ result<asio::ip::tcp::endpoint> remote_endpoint(int socket) noexcept;
 std::error_code set_option(int socket, int level, int name, const void* value, std::size_t size) noexcept;
 std::error_code get_option(int socket, int level, int name, void* value, std::size_t& size) noexcept;
 
-/// There are no descriptors, or there is no memory, now: trying again at once would fail again.
-bool is_exhaustion(const std::error_code& error) noexcept;
-
 /// One connection of a listening TCP socket (its number), with its two ends.
 struct accepted_tcp {
   descriptor socket;

@@ -6,7 +6,6 @@
 #include <asio/use_future.hpp>
 
 #include "setting.hpp"
-#include "system/injection.hpp"
 
 namespace smc::test {
 namespace {
@@ -50,28 +49,6 @@ TEST_P(Establishing, CancelAndCloseOfAnAcceptorAbortWhatIsPending) {
     co_await until([&closed] { return closed.called; });
     EXPECT_EQ(cancelled.error, asio::error::operation_aborted);
     EXPECT_EQ(closed.error, asio::error::operation_aborted);
-  });
-}
-
-TEST_P(Establishing, WithoutADescriptorForTheRendezvousConnectionsAreTcpForAWhile) {
-  if (by() == carrier::tcp) GTEST_SKIP() << "TCP has no rendezvous";
-  world here(where());
-  here.run([&]() -> asio::awaitable<void> {
-    acceptor listener(here.executor(), any_port(), settings());
-    const system::failure_scope none(system::call::accept, 0, EMFILE);
-    const auto limit = std::chrono::steady_clock::now() + patience / 2;
-    for (auto got = transport_kind::tcp; got == transport_kind::tcp;) {
-      if (std::chrono::steady_clock::now() > limit) throw std::runtime_error("the rendezvous stays closed");
-      stream client(here.executor(), settings()), server(here.executor(), settings());
-      outcome accepted;
-      listener.async_accept(server, store(accepted));
-      co_await client.async_connect(listener.local_endpoint(), asio::use_awaitable);
-      co_await until([&accepted] { return accepted.called; });
-      EXPECT_FALSE(accepted.error) << accepted.error.message();
-      got = client.transport();
-      EXPECT_EQ(got, server.transport());
-    }
-    EXPECT_TRUE(none.triggered());
   });
 }
 
