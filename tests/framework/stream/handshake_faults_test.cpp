@@ -134,6 +134,8 @@ TEST_P(HandshakeFaults, WhereFallingBackIsForbiddenTheReasonIsTheError) {
       std::error_code ec;
       co_await client.async_connect(p.listener.local_endpoint(), asio::redirect_error(asio::use_awaitable, ec));
       EXPECT_EQ(ec, reason::no_memory);
+      p.listener.close();
+      co_await until([&accepted] { return accepted.called; });
     });
   }
 }
