@@ -20,17 +20,12 @@ shared_word* first_slot(std::byte* base) noexcept {
 
 reason inbox::create(std::size_t capacity, system::memory_budget& budget) noexcept {
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::no_memory;
-  const auto size = inbox_bytes(capacity);
-  if (const auto why = share_.take(budget, size, 1); why != reason::none) return why;
-  auto made = system::segment::create("smc-inbox", size);
-  if (made.error) return system::setup_reason(made.error);
-  auto mapped = system::mapping::whole(made.value);
-  if (mapped.error) return system::setup_reason(mapped.error);
-  memory_ = std::move(made.value);
-  mapping_ = std::move(mapped.value);
-  header_ = new (mapping_.data()) inbox_header{};
+  if (const auto why = memory_.create("smc-inbox", inbox_bytes(capacity), budget); why != reason::none) {
+    return why;
+  }
+  header_ = new (memory_.data()) inbox_header{};
   mask_ = capacity - 1;
-  lanes_[0].slots = first_slot(mapping_.data());
+  lanes_[0].slots = first_slot(memory_.data());
   lanes_[1].slots = lanes_[0].slots + capacity;
   for (std::size_t i = 0; i < 2 * capacity; ++i) new (lanes_[0].slots + i) shared_word(0);
   header_->capacity.store(static_cast<std::uint32_t>(capacity), std::memory_order_relaxed);
@@ -70,12 +65,11 @@ reason outbox::attach(system::descriptor file, system::descriptor doorbell,
   const auto capacity = inbox_capacity(max_connections);
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::protocol_error;
   if (!system::is_doorbell(doorbell)) return reason::protocol_error;
-  auto memory = system::segment::attach(std::move(file), inbox_bytes(capacity));
-  if (memory.error) return system::setup_reason(memory.error);
-  if (const auto why = share_.take(budget, 0, 1); why != reason::none) return why;
-  auto mapped = system::mapping::whole(memory.value);
-  if (mapped.error) return system::setup_reason(mapped.error);
-  auto* header = reinterpret_cast<inbox_header*>(mapped.value.data());
+  system::shared_block memory;
+  if (const auto why = memory.attach(std::move(file), inbox_bytes(capacity), budget); why != reason::none) {
+    return why;
+  }
+  auto* header = reinterpret_cast<inbox_header*>(memory.data());
   if (header->magic.load(std::memory_order_acquire) != inbox_magic ||
       header->capacity.load(std::memory_order_relaxed) != capacity) {
     return reason::protocol_error;
@@ -83,11 +77,10 @@ reason outbox::attach(system::descriptor file, system::descriptor doorbell,
   if (header->version.load(std::memory_order_relaxed) != layout_version) {
     return reason::version_mismatch;
   }
-  memory_ = std::move(memory.value);
-  mapping_ = std::move(mapped.value);
+  memory_ = std::move(memory);
   doorbell_ = std::move(doorbell);
   mask_ = capacity - 1;
-  fast_.slots = first_slot(mapping_.data());
+  fast_.slots = first_slot(memory_.data());
   guarded_.slots = fast_.slots + capacity;
   header_ = header;
   return reason::none;

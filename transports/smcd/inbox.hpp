@@ -16,7 +16,7 @@
 #include "smcd/layout.hpp"
 #include "system/descriptor.hpp"
 #include "system/memory_budget.hpp"
-#include "system/segment.hpp"
+#include "system/shared_block.hpp"
 
 namespace smc::smcd {
 
@@ -43,9 +43,7 @@ class inbox {
   };
   std::uint32_t take_from(lane& from) noexcept;
 
-  system::budget_share share_;
-  system::segment memory_;
-  system::mapping mapping_;
+  system::shared_block memory_;
   inbox_header* header_ = nullptr;
   std::size_t mask_ = 0;
   lane lanes_[2];
@@ -83,9 +81,7 @@ class outbox {
   outcome push_to(lane& into, std::uint32_t word) noexcept;
   bool put(lane& into, std::uint32_t word) noexcept;
 
-  system::budget_share share_;
-  system::segment memory_;
-  system::mapping mapping_;
+  system::shared_block memory_;
   system::descriptor doorbell_;
   inbox_header* header_ = nullptr;
   std::size_t mask_ = 0;

@@ -107,15 +107,16 @@ void connect_attempt::connect_tcp(actions& more) {
     ended_.notify_all();
     return;
   }
-  const std::error_code error = core_->tcp().connect(to_, false);
+  std::error_code error = core_->tcp().connect(to_, false);
   if (error == asio::error::in_progress) {
-    wait_for_tcp();
-  } else {
-    after_tcp(error, more);
+    error = wait_for_tcp();
+    if (!error) return;
   }
+  after_tcp(error, more);
 }
 
-void connect_attempt::wait_for_tcp() {
+/// Has the reactor tell when the connect has ended. An error: it can't.
+std::error_code connect_attempt::wait_for_tcp() {
   tcp_socket& tcp = core_->tcp();
   const bool begun = !tcp.in_reactor().is_open();
   // On the system executor the handler runs where the reactor found the event, outside any strand.
@@ -129,13 +130,11 @@ void connect_attempt::wait_for_tcp() {
       });
   if (!begun) {
     tcp.in_reactor().async_connect(to_, std::move(handler));
-  } else if (const auto error = tcp.enter_reactor()) {
-    service_.defer([self = shared_from_this(), error] {
-      self->service_.exclusively([self, error] { self->tcp_done(error); });
-    });
-  } else {
-    tcp.in_reactor().async_wait(asio::socket_base::wait_write, std::move(handler));
+    return {};
   }
+  if (const auto error = tcp.enter_reactor()) return error;
+  tcp.in_reactor().async_wait(asio::socket_base::wait_write, std::move(handler));
+  return {};
 }
 
 void connect_attempt::tcp_done(std::error_code error) {

@@ -34,7 +34,7 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
 
   void begin();
   void connect_tcp(actions& more);
-  void wait_for_tcp();
+  std::error_code wait_for_tcp();
   void tcp_done(std::error_code error);
   void after_tcp(std::error_code error, actions& more);
   void wait_for_end();

@@ -108,7 +108,7 @@ void link::open_mailbox(std::vector<int>& introduction, bool& introduces) {
 bool link::mail_source::poll() noexcept {
   if (finished() || stale() || !box.has_mail()) return false;
   service_.exclusively([this] {
-    if (owner_) owner_->receive_mail();
+    if (link* const owner = owner_.load(std::memory_order_relaxed)) owner->receive_mail();
   });
   return true;
 }

@@ -101,25 +101,21 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
    public:
     explicit mail_source(link& owner) noexcept : owner_(&owner), service_(owner.service_) {}
     mailbox box;
-    void end() noexcept {
-      owner_ = nullptr;
-      ended_.store(true, std::memory_order_relaxed);
-    }
+    void end() noexcept { owner_.store(nullptr, std::memory_order_relaxed); }
     bool poll() noexcept override;
     /// Mail that comes, or stayed, after the end keeps nobody awake.
     bool before_sleep() noexcept override { return finished() || stale() || box.before_sleep(); }
     void after_sleep() noexcept override {
       if (!stale()) box.after_sleep();
     }
-    bool finished() const noexcept override { return ended_.load(std::memory_order_relaxed); }
+    bool finished() const noexcept override { return owner_.load(std::memory_order_relaxed) == nullptr; }
 
    private:
     /// A child of fork() does not have the memory.
     bool stale() const noexcept { return generation_ != system::fork_generation(); }
 
-    link* owner_;  // exclusively
+    std::atomic<link*> owner_;  // used exclusively; whether there is one, any thread asks
     detail::context_service& service_;
-    std::atomic<bool> ended_{false};
     const std::uint32_t generation_ = system::fork_generation();
   };
 

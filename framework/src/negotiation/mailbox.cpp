@@ -18,7 +18,7 @@ static_assert((mailbox_capacity & (mailbox_capacity - 1)) == 0 && mailbox_capaci
 
 constexpr std::size_t record_size(std::size_t message) noexcept { return record_header + (message + 7) / 8 * 8; }
 
-std::byte* records_of(const system::mapping& memory) noexcept {
+std::byte* records_of(const system::shared_block& memory) noexcept {
   return memory.data() + (mailbox_size - mailbox_capacity);
 }
 
@@ -40,14 +40,8 @@ void copy_out(const std::byte* ring, std::uint64_t at, std::span<std::byte> into
 }  // namespace
 
 reason mailbox::create(system::memory_budget& budget) noexcept {
-  if (const auto why = share_.take(budget, mailbox_size, 1); why != reason::none) return why;
-  auto made = system::segment::create("smc-mailbox", mailbox_size);
-  if (made.error) return system::setup_reason(made.error);
-  auto mapped = system::mapping::whole(made.value);
-  if (mapped.error) return system::setup_reason(mapped.error);
-  memory_ = std::move(made.value);
-  mapping_ = std::move(mapped.value);
-  header_ = new (mapping_.data()) mailbox_header{};
+  if (const auto why = memory_.create("smc-mailbox", mailbox_size, budget); why != reason::none) return why;
+  header_ = new (memory_.data()) mailbox_header{};
   header_->version.store(mailbox_version, std::memory_order_relaxed);
   header_->magic.store(mailbox_magic, std::memory_order_release);
   return reason::none;
@@ -59,7 +53,7 @@ mailbox::outcome mailbox::take(std::span<std::byte> into, std::size_t& size) noe
   if (there == 0) return outcome::none;
   // Nothing of what the peer wrote is believed: not the cursor, not the length.
   if (there > mailbox_capacity || there < record_header) return outcome::violation;
-  const std::byte* ring = records_of(mapping_);
+  const std::byte* ring = records_of(memory_);
   std::uint64_t length = 0;
   copy_out(ring, taken, std::as_writable_bytes(std::span(&length, 1)));
   if (length > into.size() || record_size(static_cast<std::size_t>(length)) > there) return outcome::violation;
@@ -73,16 +67,12 @@ mailbox::outcome mailbox::take(std::span<std::byte> into, std::size_t& size) noe
 reason mail_sender::attach(system::descriptor file, system::descriptor doorbell,
                            system::memory_budget& budget) noexcept {
   if (attached() || !system::is_doorbell(doorbell)) return reason::protocol_error;
-  auto memory = system::segment::attach(std::move(file), mailbox_size);
-  if (memory.error) return system::setup_reason(memory.error);
-  if (const auto why = share_.take(budget, 0, 1); why != reason::none) return why;
-  auto mapped = system::mapping::whole(memory.value);
-  if (mapped.error) return system::setup_reason(mapped.error);
-  auto* header = reinterpret_cast<mailbox_header*>(mapped.value.data());
+  system::shared_block memory;
+  if (const auto why = memory.attach(std::move(file), mailbox_size, budget); why != reason::none) return why;
+  auto* header = reinterpret_cast<mailbox_header*>(memory.data());
   if (header->magic.load(std::memory_order_acquire) != mailbox_magic) return reason::protocol_error;
   if (header->version.load(std::memory_order_relaxed) != mailbox_version) return reason::version_mismatch;
-  memory_ = std::move(memory.value);
-  mapping_ = std::move(mapped.value);
+  memory_ = std::move(memory);
   doorbell_ = std::move(doorbell);
   header_ = header;
   return reason::none;
@@ -93,7 +83,7 @@ bool mail_sender::send(std::span<const std::byte> packet, bool wake) noexcept {
   const std::uint64_t used = written_ - header_->taken.load(std::memory_order_acquire);
   if (used > mailbox_capacity || mailbox_capacity - used < size) return false;
   const std::uint64_t length = packet.size();
-  std::byte* ring = records_of(mapping_);
+  std::byte* ring = records_of(memory_);
   copy_in(ring, written_, std::as_bytes(std::span(&length, 1)));
   copy_in(ring, written_ + record_header, packet);
   written_ += size;

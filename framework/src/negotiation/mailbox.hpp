@@ -1,8 +1,8 @@
 #pragma once
 // The way of a link's messages between peers that are awake: shared memory, no system call.
 //
-// The memory belongs to the receiver; only this link's peer gets it. It holds one ring of records: length (4 bytes),
-// then a message of the envelope, both rounded up to 8 bytes. Cursors count bytes since the beginning and have a line
+// The memory belongs to the receiver; only this link's peer gets it. It holds one ring of records: length (8 bytes),
+// then a message of the envelope, rounded up to 8 bytes. Cursors count bytes since the beginning and have a line
 // for each side. Sleeping and waking: system/doorbell.hpp.
 #include <atomic>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "system/descriptor.hpp"
 #include "system/doorbell.hpp"
 #include "system/memory_budget.hpp"
-#include "system/segment.hpp"
+#include "system/shared_block.hpp"
 
 namespace smc::negotiation {
 
@@ -52,9 +52,7 @@ class mailbox {
   void after_sleep() noexcept { system::end_sleep(header_->sleeping); }
 
  private:
-  system::budget_share share_;
-  system::segment memory_;
-  system::mapping mapping_;
+  system::shared_block memory_;
   mailbox_header* header_ = nullptr;
   std::atomic<std::uint64_t> taken_{0};  // ours: the peer can write over the one in the header
 };
@@ -70,9 +68,7 @@ class mail_sender {
   bool send(std::span<const std::byte> packet, bool wake) noexcept;
 
  private:
-  system::budget_share share_;
-  system::segment memory_;
-  system::mapping mapping_;
+  system::shared_block memory_;
   system::descriptor doorbell_;
   mailbox_header* header_ = nullptr;
   std::uint64_t written_ = 0;

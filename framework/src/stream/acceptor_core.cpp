@@ -105,6 +105,10 @@ void acceptor_core::withdraw_announcement() noexcept {
       local_network::of(service_).take_over(*link);
     }
   }
+  forget_handshakes();
+}
+
+void acceptor_core::forget_handshakes() noexcept {
   links_.clear();
   pending_.clear();
   proposals_.clear();
@@ -146,10 +150,7 @@ void acceptor_core::context_gone() noexcept {
 void acceptor_core::after_fork() noexcept {
   announce_again_ = !announcements_.empty();
   forget_announcements();
-  links_.clear();
-  pending_.clear();
-  proposals_.clear();
-  machine_ = std::make_unique<server_machine>(settings_->handshake_timeout);
+  forget_handshakes();
   const guard lock(*this);
   ready_.clear();  // the parent's connections
   ready_count_ = 0;
@@ -236,8 +237,7 @@ void acceptor_core::serve(bool eagerly) {
       // Clients that found the file in the folder have another namespace's address.
       const bool own =
           !settings_->rendezvous_directory.empty() || is_own_address(found->second.peer.address());
-      const four_tuple tuple{negotiation::endpoint(found->second.peer), negotiation::endpoint(found->second.local)};
-      machine_->tcp_accepted(id, tuple, own, clock::now(), todo);
+      machine_->tcp_accepted(id, found->second.tuple, own, clock::now(), todo);
     }
     perform(todo);
   }
@@ -247,10 +247,8 @@ void acceptor_core::serve(bool eagerly) {
 
 /// Whether a connection may belong to a client of which nothing was heard by mail.
 bool acceptor_core::any_unclaimed(const std::vector<connection_id>& fresh) const {
-  return std::any_of(fresh.begin(), fresh.end(), [this](connection_id id) {
-    const pending& p = pending_.at(id);
-    return !machine_->claimed({negotiation::endpoint(p.peer), negotiation::endpoint(p.local)});
-  });
+  return std::any_of(fresh.begin(), fresh.end(),
+                     [this](connection_id id) { return !machine_->claimed(pending_.at(id).tuple); });
 }
 
 bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
@@ -273,7 +271,7 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
     deliver({}, std::move(plain));
     return true;
   }
-  p.local = accepted.value.local;
+  p.tuple = {negotiation::endpoint(p.peer), negotiation::endpoint(accepted.value.local)};
   const auto id = static_cast<negotiation::connection_id>(++last_connection_);
   pending_.emplace(id, std::move(p));
   fresh.push_back(id);

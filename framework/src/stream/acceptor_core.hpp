@@ -62,7 +62,7 @@ class acceptor_core final : public operation_host,
   struct pending {  // an accepted TCP connection whose transport is being chosen
     system::descriptor socket;
     asio::ip::tcp::endpoint peer;
-    asio::ip::tcp::endpoint local;
+    negotiation::four_tuple tuple;
     std::shared_ptr<negotiation::link> link;  // from `answer` on
     negotiation::transport* chosen = nullptr;
     std::unique_ptr<negotiation::handshake> handshake;
@@ -85,6 +85,7 @@ class acceptor_core final : public operation_host,
   void announce();
   void announce_at(const negotiation::rendezvous_place& place);
   void forget_announcements() noexcept;
+  void forget_handshakes() noexcept;
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;

@@ -324,22 +324,19 @@ void context_service::poll_sources() noexcept {
   });
 }
 
-/// Whether there is nothing to do, and peers were told to ring.
-bool context_service::sleep_announced() noexcept {
-  bool quiet = false;
-  if (loop_) {
-    (void)loop_->try_exclusive([&] { quiet = before_sleep(); });
-  } else {
-    const std::lock_guard lock(wake_mutex_);
-    quiet = before_sleep();
-  }
-  return quiet;
-}
-
 bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noexcept {
-  if (loop_ && !loop_->try_exclusive([] {})) return false;
-  exclusively([] {});  // renews what a child of fork() has from its parent
-  const bool asleep = sleep_announced();
+  bool asleep = false;  // there is nothing to do, and peers were told to ring
+  if (loop_) {
+    const auto announce = [&] {
+      const section inside(*this);  // renews what a child of fork() has from its parent
+      asleep = before_sleep();
+    };
+    if (!loop_->try_exclusive(announce)) return false;
+  } else {
+    exclusively([] {});  // as above
+    const std::lock_guard lock(wake_mutex_);
+    asleep = before_sleep();
+  }
   std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0}, pollfd{doorbell_.get(), POLLIN, 0},
                                 pollfd{descriptor, POLLIN, 0}};
   (void)system::poll(entries, asleep ? limit : std::chrono::milliseconds(0));
@@ -390,6 +387,15 @@ void context_service::stop_waits() noexcept {
   if (control_pending_) control_wait_->cancel(ignored);
 }
 
+/// With wake_mutex_.
+void context_service::forget_waits() noexcept {
+  sources_.clear();
+  if (doorbell_wait_) (void)doorbell_wait_->release();
+  if (control_wait_) (void)control_wait_->release();
+  doorbell_wait_.reset();
+  control_wait_.reset();
+}
+
 // ---- fork --------------------------------------------------------------------------------------------------
 
 void context_service::notify_fork(asio::execution_context::fork_event event) {
@@ -405,11 +411,7 @@ void context_service::renew() noexcept {
   timer_set_.reset();
   {
     const std::lock_guard lock(wake_mutex_);
-    sources_.clear();
-    if (doorbell_wait_) (void)doorbell_wait_->release();
-    if (control_wait_) (void)control_wait_->release();
-    doorbell_wait_.reset();
-    control_wait_.reset();
+    forget_waits();
     doorbell_pending_ = control_pending_ = false;
     doorbell_.reset();
     control_.reset();
@@ -454,11 +456,7 @@ void context_service::shutdown() {
     if (host) host->context_gone();
   }
   const std::lock_guard lock(wake_mutex_);
-  sources_.clear();
-  if (doorbell_wait_) (void)doorbell_wait_->release();
-  if (control_wait_) (void)control_wait_->release();
-  doorbell_wait_.reset();
-  control_wait_.reset();
+  forget_waits();
   executor_.reset();
 }
 

@@ -164,7 +164,7 @@ class context_service final : public asio::execution_context::service, private p
   void dispatch_events() noexcept;
   void expire() noexcept;
   void set_timer(clock::time_point when) noexcept;
-  bool sleep_announced() noexcept;
+  void forget_waits() noexcept;
   void attach(const asio::any_io_executor& executor);
   void start_waits();
   void stop_waits() noexcept;
@@ -178,7 +178,7 @@ class context_service final : public asio::execution_context::service, private p
 
   std::uint32_t generation_ = system::fork_generation();
   std::uint32_t renewals_ = 0;  // how often the descriptors were renewed
-  bool polled_ = false;               // by the loop
+  bool polled_ = false;         // by the loop
 
   std::recursive_mutex mutex_;  // exclusive sections
   int depth_ = 0;

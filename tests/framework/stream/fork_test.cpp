@@ -4,28 +4,12 @@
 
 #include <array>
 #include <asio/connect.hpp>
-#include <functional>
 
 #include "setting.hpp"
+#include "support/in_child.hpp"
 
 namespace smc::test {
 namespace {
-
-bool in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    bool good = false;
-    try {
-      good = body();
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "in the child: %s\n", e.what());
-    }
-    ::_exit(good ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 bool exchange(stream& a, stream& b) {
   const std::array<char, 2> out{'x', 'y'};

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
 
+#include "support/in_child.hpp"
 #include "system/events.hpp"
 #include "system/fork.hpp"
 #include "system/injection.hpp"
@@ -15,16 +15,9 @@
 namespace smc::system {
 namespace {
 
-bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
+using test::in_child;
 
-template <typename Body>
-bool in_child(Body&& body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
+bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
 
 TEST(Descriptor, ClosesWhatItOwnsOnce) {
   const auto before = registered_descriptors();
