@@ -154,11 +154,18 @@ bool loop_core::poll_all() noexcept {
 
 bool loop_core::look(run_state& state) {
   ++counters_.looks;
-  schedule_.looked();
+  const auto begin = clock::now();
   bool ran = false;
   for (unsigned taken = 0; taken < most_handlers_per_look && !state.ended(); ++taken) {
     if (!run_inner(state, [this] { return inner_.poll_one(); })) break;
     ran = true;
+  }
+  const auto end = clock::now();
+  if (ran) {
+    schedule_.looked(end);
+    courtesy_.descriptor_was_ready();
+  } else {
+    schedule_.looked_in_vain(end, end - begin);
   }
   // Somebody may have stopped the inner context itself.
   if (inner_.stopped()) state.over = true;

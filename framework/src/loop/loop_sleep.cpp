@@ -16,8 +16,6 @@ namespace {
 // Most events of a busy peer come within these, which need no clock.
 constexpr int polls_before_clock = 16;
 constexpr int polls_per_clock = 4;
-// A peer that shares this CPU can't answer before it is let in.
-constexpr auto yield_every = std::chrono::microseconds(2);
 
 void relax_cpu() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -41,20 +39,23 @@ bool loop_core::spin(run_state& state) {
     return false;
   }
   ++counters_.spins;
-  const auto paid = [this] {
+  bool yielded = false;
+  const auto paid = [this](bool in_first_poll) {
     ++counters_.spins_paid;
     spin_.paid();
+    if (in_first_poll) courtesy_.paid();
     return true;
   };
   for (int i = 0; i < polls_before_clock; ++i) {
-    if (something_new()) return paid();
+    if (something_new()) return paid(true);
     relax_cpu();
   }
   const auto begin = clock::now();
   state.idle_since = begin;
-  for (auto yielded = begin;;) {
+  const auto first_poll = courtesy_.first_poll(schedule_.cost());
+  for (auto next_yield = begin + first_poll;;) {
     for (int i = 0; i < polls_per_clock; ++i) {
-      if (something_new()) return paid();
+      if (something_new()) return paid(!yielded);
       relax_cpu();
     }
     if (stop_.load(std::memory_order_relaxed)) return true;
@@ -64,18 +65,19 @@ bool loop_core::spin(run_state& state) {
       state.over = true;
       return true;
     }
-    if (now - begin >= budget) {
+    const bool missed = now - begin >= budget;
+    if (!yielded && (missed || now >= next_yield)) courtesy_.in_vain();
+    if (missed) {
       spin_.missed();
       return false;
     }
-    if (now - yielded >= yield_every) {
-      // Nothing came from shared memory in that time: descriptors have their turn, then the other processes.
-      const bool ran = look(state);
-      schedule_.looked(now);
-      if (ran || !ready_.empty() || state.ended()) return true;
+    if (now >= next_yield) {
+      // Descriptors have their turn, then the other processes.
+      if (look(state) || !ready_.empty() || state.ended()) return true;
       ++counters_.yields;
       ::sched_yield();
-      yielded = clock::now();
+      yielded = true;
+      next_yield = clock::now() + spin_courtesy::hasty_poll;
     }
   }
 }
@@ -116,7 +118,11 @@ void loop_core::sleep(run_state& state) {
   }
   const auto now = clock::now();
   schedule_.woke(now);
-  if (woken_by_library_ && !pollers_.empty()) spin_.woken(now - state.idle_since);
+  if (pollers_.empty()) return;
+  if (woken_by_library_)
+    spin_.woken(now - state.idle_since, schedule_.cost());
+  else
+    courtesy_.descriptor_was_ready();
 }
 
 void loop_core::leave_sleep() noexcept {

@@ -64,4 +64,31 @@ TEST(LookSchedule, IsOverdueFiftyMicrosecondsAfterTheLastLook) {
   EXPECT_TRUE(schedule.overdue(now + 50us));
 }
 
+// After many looks that took as long.
+look_schedule looked_in_vain(look_schedule::time_point now, std::chrono::nanoseconds took) {
+  look_schedule schedule;
+  for (int i = 0; i < 200; ++i) schedule.looked_in_vain(now, took);
+  return schedule;
+}
+
+TEST(LookSchedule, DearLooksThatFindNothingTakeATwentiethOfTheTime) {
+  const look_schedule::time_point now{1h};
+  const look_schedule schedule = looked_in_vain(now, 20us);
+  EXPECT_FALSE(schedule.overdue(now + 390us));
+  EXPECT_TRUE(schedule.overdue(now + 400us));
+}
+
+TEST(LookSchedule, NoLookIsSoDearThatDescriptorsWaitLongerThanAMillisecond) {
+  const look_schedule::time_point now{1h};
+  EXPECT_TRUE(looked_in_vain(now, 10ms).overdue(now + 1ms));
+}
+
+TEST(LookSchedule, OneInterruptedLookCountsLittle) {
+  const look_schedule::time_point now{1h};
+  look_schedule schedule = looked_in_vain(now, 500ns);
+  schedule.looked_in_vain(now, 10ms);
+  EXPECT_LT(schedule.cost(), 1us);
+  EXPECT_TRUE(schedule.overdue(now + 50us));
+}
+
 }  // namespace

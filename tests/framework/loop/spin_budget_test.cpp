@@ -17,14 +17,14 @@ void miss(spin_budget& budget, int times) {
 
 TEST(SpinBudget, NeverIsZeroWhateverHappens) {
   spin_budget budget(event_loop_options{spin_policy::never, 50us});
-  budget.woken(1us);
+  budget.woken(1us, 0ns);
   EXPECT_EQ(budget.current(), 0ns);
 }
 
 TEST(SpinBudget, FixedStaysWhatWasAskedFor) {
   spin_budget budget(event_loop_options{spin_policy::fixed, 123us});
   miss(budget, 100);
-  budget.woken(1us);
+  budget.woken(1us, 0ns);
   EXPECT_EQ(budget.current(), 123us);
 }
 
@@ -53,17 +53,25 @@ TEST(SpinBudget, AutomaticStaysWhileSomeSpinsPay) {
 TEST(SpinBudget, AutomaticGrowsAgainWhenAWakeUpComesSoon) {
   spin_budget budget = automatic();
   miss(budget, 100);
-  budget.woken(30us);
+  budget.woken(30us, 0ns);
   EXPECT_EQ(budget.current(), spin_budget::first_step);
-  for (int i = 0; i < 10; ++i) budget.woken(30us);
+  for (int i = 0; i < 10; ++i) budget.woken(30us, 0ns);
   EXPECT_EQ(budget.current(), 50us);
 }
 
 TEST(SpinBudget, AWakeUpThatNoSpinWouldHaveSeenChangesNothing) {
   spin_budget budget = automatic();
   miss(budget, 100);
-  budget.woken(51us);
+  budget.woken(51us, 0ns);
   EXPECT_EQ(budget.current(), 0ns);
+}
+
+TEST(SpinBudget, AutomaticSpinsLongerWhereASleepIsDear) {
+  spin_budget budget = automatic();
+  for (int i = 0; i < 10; ++i) budget.woken(150us, 20us);
+  EXPECT_EQ(budget.current(), 160us);
+  for (int i = 0; i < 10; ++i) budget.woken(150us, 1h);
+  EXPECT_EQ(budget.current(), spin_budget::longest_where_dear);
 }
 
 }  // namespace

@@ -5,15 +5,19 @@
 
 namespace smc::detail {
 
-/// A look is due when 256 handlers ran since the last one, or 50 µs passed. The clock is not read
-/// after each handler but after a stride of them, which is long for short handlers and one for long
-/// ones. Not thread-safe.
+/// A look is due when 256 handlers ran since the last one, or 50 µs passed; where system calls are
+/// dear (traced, or under a sandbox's kernel), looks that find nothing take a 20th of the time at
+/// most. The clock is not read after each handler but after a stride of them, which is long for
+/// short handlers and one for long ones. Not thread-safe.
 class look_schedule {
  public:
   using time_point = std::chrono::steady_clock::time_point;
+  using duration = std::chrono::nanoseconds;
 
   static constexpr unsigned handlers_per_look = 256;
-  static constexpr auto longest_gap = std::chrono::microseconds(50);
+  static constexpr duration longest_gap = std::chrono::microseconds(50);
+  static constexpr duration longest_dear_gap = std::chrono::milliseconds(1);
+  static constexpr int gap_per_cost = 20;
   static constexpr unsigned longest_stride = 32;
 
   /// To be called after each handler. True: read the clock and ask due().
@@ -32,19 +36,26 @@ class look_schedule {
     return handlers_ >= handlers_per_look || overdue(now);
   }
 
-  bool overdue(time_point now) const noexcept { return now - looked_ >= longest_gap; }
+  bool overdue(time_point now) const noexcept {
+    return now - looked_ >= std::clamp(cost_ * gap_per_cost, longest_gap, longest_dear_gap);
+  }
 
   /// A look is due but can't be made now.
   void postpone() noexcept { handlers_ = handlers_per_look; }
   bool postponed() const noexcept { return handlers_ >= handlers_per_look; }
 
-  /// A look began. Without a time at hand the last one known is good enough: the next look is a
-  /// little early.
-  void looked() noexcept { looked(checked_); }
   void looked(time_point now) noexcept {
     handlers_ = 0;
     looked_ = now;
   }
+  /// A look that found nothing: so long it took. One that was interrupted counts little.
+  void looked_in_vain(time_point now, duration took) noexcept {
+    looked(now);
+    cost_ += (std::min(took, cost_ * 2 + std::chrono::microseconds(1)) - cost_) / 8;
+  }
+
+  /// What a look that finds nothing takes: a system call, mostly.
+  duration cost() const noexcept { return cost_; }
 
   /// The loop slept, and looked on the way.
   void woke(time_point now) noexcept {
@@ -57,6 +68,7 @@ class look_schedule {
   unsigned credit_ = 1;
   unsigned stride_ = 1;
   unsigned handlers_ = 0;
+  duration cost_{};
   time_point checked_{};
   time_point looked_{};
 };

@@ -15,6 +15,7 @@
 #include <smc/detail/poller.hpp>
 #include <smc/detail/ready_queue.hpp>
 #include <smc/detail/spin_budget.hpp>
+#include <smc/detail/spin_courtesy.hpp>
 #include <smc/event_loop_options.hpp>
 #include <type_traits>
 #include <utility>
@@ -259,6 +260,7 @@ class loop_core {
   std::exception_ptr kept_;
   look_schedule schedule_;
   spin_budget spin_;
+  spin_courtesy courtesy_;
   std::vector<poller*> pollers_;
   std::size_t requests_ready_ = 0;  // in ready_
   std::size_t deferred_releases_ = 0;

@@ -14,6 +14,7 @@ class spin_budget {
   using duration = std::chrono::nanoseconds;
 
   static constexpr duration longest_automatic = std::chrono::microseconds(50);
+  static constexpr duration longest_where_dear = std::chrono::milliseconds(1);
   static constexpr duration shortest_automatic = std::chrono::microseconds(2);
   static constexpr duration first_step = std::chrono::microseconds(8);
   static constexpr int misses_to_shrink = 4;
@@ -47,11 +48,12 @@ class spin_budget {
     if (current_ < shortest_automatic) current_ = duration::zero();
   }
   /// A sleep was ended by what a spin would have seen, `idle` after the loop had nothing more to
-  /// do.
-  void woken(duration idle) noexcept {
-    if (!learns_ || idle > longest_automatic) return;
+  /// do. A sleep and its wake-up are several system calls of `call_cost` on both sides.
+  void woken(duration idle, duration call_cost) noexcept {
+    const duration longest = std::clamp(call_cost * 8, longest_automatic, longest_where_dear);
+    if (!learns_ || idle > longest) return;
     misses_ = 0;
-    current_ = std::min(longest_automatic, std::max(first_step, current_ * 2));
+    current_ = std::min(longest, std::max(first_step, current_ * 2));
   }
 
  private:
