@@ -7,7 +7,8 @@
 
 namespace smc::test {
 
-/// Runs `body` in a child of fork(). Whether it returned true there; an exception is printed and counts as false.
+/// Runs `body` in a child of fork(). Whether it returned true there; an exception is printed and
+/// counts as false.
 template <typename Body>
 bool in_child(Body&& body) {
   const pid_t child = ::fork();

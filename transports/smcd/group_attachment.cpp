@@ -4,8 +4,9 @@
 
 namespace smc::smcd {
 
-group_attachment::outcome group_attachment::find(const negotiation::connection_plan& plan, const void* owner,
-                                                 std::uint32_t number, bool may_make) {
+group_attachment::outcome group_attachment::find(const negotiation::connection_plan& plan,
+                                                 const void* owner, std::uint32_t number,
+                                                 bool may_make) {
   if (const auto found = plan.link.attachment(owner, number)) {
     auto known = std::static_pointer_cast<group_attachment>(found);
     if (!known->group().ended()) return {std::move(known), reason::none};
@@ -39,7 +40,8 @@ void group_attachment::introduce(std::vector<int>& descriptors) {
 reason group_attachment::meet(std::span<system::descriptor>& descriptors) {
   if (descriptors.size() < 2) return reason::protocol_error;
   if (!introduced_) {
-    if (const reason why = group_->attach_peer(std::move(descriptors[0]), std::move(descriptors[1]));
+    if (const reason why =
+            group_->attach_peer(std::move(descriptors[0]), std::move(descriptors[1]));
         why != reason::none) {
       return why;
     }

@@ -1,5 +1,6 @@
 #pragma once
-// A link group in its place: polled by its context, kept by the rendezvous connection whose end is the peer's death.
+// A link group in its place: polled by its context, kept by the rendezvous connection whose end is
+// the peer's death.
 #include <cstdint>
 #include <memory>
 #include <smc/error.hpp>
@@ -21,8 +22,8 @@ class group_attachment final : public negotiation::link_attachment, public detai
     reason why = reason::none;
   };
   /// The group `number` of this link; made where there is none, or only a dead one, and `may_make`.
-  static outcome find(const negotiation::connection_plan& plan, const void* owner, std::uint32_t number,
-                      bool may_make);
+  static outcome find(const negotiation::connection_plan& plan, const void* owner,
+                      std::uint32_t number, bool may_make);
 
   static constexpr std::size_t max_connections = 1024;
 

@@ -11,7 +11,8 @@ class writer {
   template <typename T>
   writer& put(T value) {
     const auto number = static_cast<std::uint64_t>(value);
-    for (std::size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<std::byte>(number >> (8 * i)));
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      bytes_.push_back(static_cast<std::byte>(number >> (8 * i)));
     return *this;
   }
   std::vector<std::byte> take() { return std::move(bytes_); }
@@ -30,7 +31,8 @@ class reader {
       return *this;
     }
     std::uint64_t number = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) number |= std::to_integer<std::uint64_t>(bytes_[i]) << (8 * i);
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      number |= std::to_integer<std::uint64_t>(bytes_[i]) << (8 * i);
     value = static_cast<T>(number);
     bytes_ = bytes_.subspan(sizeof(T));
     return *this;

@@ -1,6 +1,7 @@
 #pragma once
-// What SMC-D says beside CLC, whose fields are too small for it (a 3-bit size code, 32-bit cursors). Own format,
-// little-endian, fixed length; the peer is another process of this host with this layout version.
+// What SMC-D says beside CLC, whose fields are too small for it (a 3-bit size code, 32-bit
+// cursors). Own format, little-endian, fixed length; the peer is another process of this host with
+// this layout version.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,17 +15,18 @@ namespace smc::smcd {
 /// Beside PROPOSAL.
 struct proposal_extension {
   bool maps_send_buffer = true;
-  std::uint64_t send_size = 0;     ///< wishes of socket options, bytes; 0: none
+  std::uint64_t send_size = 0;  ///< wishes of socket options, bytes; 0: none
   std::uint64_t receive_size = 0;
 };
 
-/// Beside ACCEPT and CONFIRM. Descriptors, by position: inbox and doorbell if `introduces`, the slab if `with_slab`.
+/// Beside ACCEPT and CONFIRM. Descriptors, by position: inbox and doorbell if `introduces`, the
+/// slab if `with_slab`.
 struct ring_extension {
-  std::uint32_t group = 0;       ///< chosen by the server, on this link
+  std::uint32_t group = 0;  ///< chosen by the server, on this link
   bool introduces = false;
   bool with_slab = false;
-  std::uint64_t send_size = 0;   ///< wish of the sender for the ring of the other side
-  std::uint64_t known_slabs = 0; ///< bit n: the receiver's slab n is mapped here
+  std::uint64_t send_size = 0;    ///< wish of the sender for the ring of the other side
+  std::uint64_t known_slabs = 0;  ///< bit n: the receiver's slab n is mapped here
   ring_descriptor ring;
 };
 

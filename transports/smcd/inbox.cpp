@@ -20,7 +20,8 @@ shared_word* first_slot(std::byte* base) noexcept {
 
 reason inbox::create(std::size_t capacity, system::memory_budget& budget) noexcept {
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::no_memory;
-  if (const auto why = memory_.create("smc-inbox", inbox_bytes(capacity), budget); why != reason::none) {
+  if (const auto why = memory_.create("smc-inbox", inbox_bytes(capacity), budget);
+      why != reason::none) {
     return why;
   }
   header_ = new (memory_.data()) inbox_header{};
@@ -66,7 +67,8 @@ reason outbox::attach(system::descriptor file, system::descriptor doorbell,
   if (!std::has_single_bit(capacity) || capacity > max_capacity) return reason::protocol_error;
   if (!system::is_doorbell(doorbell)) return reason::protocol_error;
   system::shared_block memory;
-  if (const auto why = memory.attach(std::move(file), inbox_bytes(capacity), budget); why != reason::none) {
+  if (const auto why = memory.attach(std::move(file), inbox_bytes(capacity), budget);
+      why != reason::none) {
     return why;
   }
   auto* header = reinterpret_cast<inbox_header*>(memory.data());

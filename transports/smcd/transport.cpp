@@ -57,12 +57,14 @@ class smcd_handshake final : public negotiation::handshake {
     const auto proposed = decode_proposal(proposal.extension);
     if (!proposed) return reason::version_mismatch;
     // The two sides must mean the same group: one for each context of ours and each way of sending.
-    const std::uint32_t number = plan_.service.number() * 4 + (proposed->maps_send_buffer ? 2u : 0u) +
+    const std::uint32_t number = plan_.service.number() * 4 +
+                                 (proposed->maps_send_buffer ? 2u : 0u) +
                                  (plan_.settings.map_send_buffer ? 1u : 0u);
     const std::size_t size = wish(plan_.receive_size, proposed->send_size, plan_.settings);
     // A group that has all its connections is followed by a further one.
     for (std::uint32_t further = 0; further < most_groups; ++further) {
-      if (const reason why = find_group(number + (further << 24), true); why != reason::none) return why;
+      if (const reason why = find_group(number + (further << 24), true); why != reason::none)
+        return why;
       if (!group_->full()) return open_ring(size, !group_->introduced(), accept);
     }
     return reason::memory_limit;
@@ -71,14 +73,16 @@ class smcd_handshake final : public negotiation::handshake {
   reason confirm(const received_offer& accept, offer& confirm) override {
     const auto peer = decode_ring(accept.extension);
     if (!peer || !accept.smcd) return reason::protocol_error;
-    if (const reason why = find_group(peer->group, peer->introduces); why != reason::none) return why;
+    if (const reason why = find_group(peer->group, peer->introduces); why != reason::none)
+      return why;
     std::span<system::descriptor> descriptors = accept.descriptors;
     if (peer->introduces) {
       if (const reason why = group_->meet(descriptors); why != reason::none) return why;
     }
     group_->peer_knows(peer->known_slabs);
     const std::size_t size = wish(plan_.receive_size, peer->send_size, plan_.settings);
-    if (const reason why = open_ring(size, peer->introduces, confirm); why != reason::none) return why;
+    if (const reason why = open_ring(size, peer->introduces, confirm); why != reason::none)
+      return why;
     return connect(*peer, *accept.smcd, descriptors);
   }
 
@@ -92,10 +96,13 @@ class smcd_handshake final : public negotiation::handshake {
       return reason::protocol_error;
     }
     group_->peer_knows(peer->known_slabs);
-    if (const reason why = connect(*peer, *confirm.smcd, descriptors); why != reason::none) return why;
-    // The client wrote our token into the header that it mapped: it has this memory, not other memory.
+    if (const reason why = connect(*peer, *confirm.smcd, descriptors); why != reason::none)
+      return why;
+    // The client wrote our token into the header that it mapped: it has this memory, not other
+    // memory.
     if (connection_->peer_attached()) return reason::none;
-    connection_->abort();  // it has confirmed: a reset, not an end of stream, tells it that nothing was served
+    connection_->abort();  // it has confirmed: a reset, not an end of stream, tells it that nothing
+                           // was served
     return reason::other_host;
   }
 
@@ -164,11 +171,13 @@ class smcd_transport final : public negotiation::transport {
   std::string_view name() const noexcept override { return "smc-d"; }
   reason probe(const config&) override { return reason::none; }
 
-  void propose(const connection_plan& plan, clc::proposal& clc, std::vector<negotiation::part>& parts) override {
+  void propose(const connection_plan& plan, clc::proposal& clc,
+               std::vector<negotiation::part>& parts) override {
     clc.v2x->smcd.emplace();
     clc.v2x->smcd->gids.push_back(process_gid());
-    parts.push_back({std::string(name()),
-                     encode(proposal_extension{plan.settings.map_send_buffer, plan.send_size, plan.receive_size})});
+    parts.push_back(
+        {std::string(name()), encode(proposal_extension{plan.settings.map_send_buffer,
+                                                        plan.send_size, plan.receive_size})});
   }
 
   std::unique_ptr<negotiation::handshake> begin(const connection_plan& plan) override {
@@ -179,6 +188,8 @@ class smcd_transport final : public negotiation::transport {
 
 }  // namespace
 
-std::unique_ptr<negotiation::transport> make_transport() { return std::make_unique<smcd_transport>(); }
+std::unique_ptr<negotiation::transport> make_transport() {
+  return std::make_unique<smcd_transport>();
+}
 
 }  // namespace smc::smcd

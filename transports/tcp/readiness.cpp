@@ -30,15 +30,16 @@ void readiness::arm(direction d, detail::waiter& who) {
   s.who = &who;
   if (s.waiting || !socket_) return;
   s.waiting = true;
-  // The system executor runs the handler right where the reactor found the event, outside any strand.
+  // The system executor runs the handler right where the reactor found the event, outside any
+  // strand.
   auto handler = [self = shared_from_this(), &s](std::error_code) {
     if (self->loop_) self->loop_->internal_handler();
     self->on_ready(s);
   };
   socket_->async_wait(
       d == direction::read ? asio::socket_base::wait_read : asio::socket_base::wait_write,
-      asio::bind_cancellation_slot(s.signal.slot(),
-                                   asio::bind_executor(asio::system_executor(), std::move(handler))));
+      asio::bind_cancellation_slot(
+          s.signal.slot(), asio::bind_executor(asio::system_executor(), std::move(handler))));
 }
 
 void readiness::on_ready(side& s) {

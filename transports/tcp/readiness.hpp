@@ -14,11 +14,12 @@ class loop_core;
 
 namespace smc::tcp {
 
-/// On an event_loop all calls come from its thread and nothing is locked; elsewhere the wait's handler runs on
-/// any thread of the context.
+/// On an event_loop all calls come from its thread and nothing is locked; elsewhere the wait's
+/// handler runs on any thread of the context.
 class readiness : public std::enable_shared_from_this<readiness> {
  public:
-  readiness(asio::ip::tcp::socket& socket, detail::loop_core* loop) : socket_(&socket), loop_(loop) {}
+  readiness(asio::ip::tcp::socket& socket, detail::loop_core* loop)
+      : socket_(&socket), loop_(loop) {}
 
   /// `who` is told at the next readiness, error or hang-up. Arming again replaces `who`.
   void arm(detail::direction d, detail::waiter& who);

@@ -17,11 +17,12 @@ using detail::transfer_result;
 
 namespace {
 
-constexpr std::size_t bounce_size = 64 * 1024;             // room offered by prepare() if no more is asked for
+constexpr std::size_t bounce_size = 64 * 1024;  // room offered by prepare() if no more is asked for
 constexpr std::size_t largest_bounce = 512 * 1024 * 1024;  // as the largest ring
 constexpr std::chrono::milliseconds flush_limit{2000};     // of close(), as Linux's SMC
 
-/// Bytes [begin, end) of a buffer that grows: what prepare()/commit() and data()/consume() hand out on TCP.
+/// Bytes [begin, end) of a buffer that grows: what prepare()/commit() and data()/consume() hand out
+/// on TCP.
 class bounce {
  public:
   std::size_t size() const noexcept { return end_ - begin_; }
@@ -78,7 +79,8 @@ class tcp_connection final : public detail::connection {
     return result;
   }
 
-  std::error_code prepare(std::size_t min, std::size_t max, asio::mutable_buffer& room) noexcept override {
+  std::error_code prepare(std::size_t min, std::size_t max,
+                          asio::mutable_buffer& room) noexcept override {
     prepared_ = 0;
     if (const auto error = wanted(min)) return error;
     if (const auto error = poll(direction::write, min)) return error;
@@ -119,7 +121,8 @@ class tcp_connection final : public detail::connection {
       if (in_.size() >= std::max<std::size_t>(min, 1)) return {};
       if (in_.size() == 0 && min <= 1) return poll_for(POLLIN, 0);
       asio::const_buffer ignored;
-      return data(min, ignored) == asio::error::would_block ? asio::error::would_block : std::error_code();
+      return data(min, ignored) == asio::error::would_block ? asio::error::would_block
+                                                            : std::error_code();
     }
     if (const auto error = flush(); error == asio::error::would_block) return error;
     return poll_for(POLLOUT, 0);
@@ -193,7 +196,8 @@ class tcp_connection final : public detail::connection {
 
 }  // namespace
 
-std::unique_ptr<detail::connection> make_connection(asio::ip::tcp::socket& socket, detail::loop_core* loop) {
+std::unique_ptr<detail::connection> make_connection(asio::ip::tcp::socket& socket,
+                                                    detail::loop_core* loop) {
   return std::make_unique<tcp_connection>(socket, loop);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Accepts streams, used like asio::ip::tcp::acceptor. Clients of this host that use the library get shared memory.
+// Accepts streams, used like asio::ip::tcp::acceptor. Clients of this host that use the library get
+// shared memory.
 #include <asio/any_io_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/ip/tcp.hpp>
@@ -17,12 +18,13 @@ namespace smc {
 
 /// Everything that is not described here is as for asio::basic_socket_acceptor<asio::ip::tcp>.
 ///
-/// Announces itself to local clients beside the TCP port while it listens. A client that says nothing of SMC is plain
-/// TCP at once; one that announced itself is waited for at most config::handshake_timeout, and holds up nobody else.
-/// Accepted streams say what they became: transport(), fallback_reason().
+/// Announces itself to local clients beside the TCP port while it listens. A client that says
+/// nothing of SMC is plain TCP at once; one that announced itself is waited for at most
+/// config::handshake_timeout, and holds up nobody else. Accepted streams say what they became:
+/// transport(), fallback_reason().
 ///
-/// Threads, completion, cancellation: as basic_stream. On an event_loop handshakes go on while no accept is pending;
-/// on other contexts only while one is.
+/// Threads, completion, cancellation: as basic_stream. On an event_loop handshakes go on while no
+/// accept is pending; on other contexts only while one is.
 template <typename Executor = asio::any_io_executor>
 class basic_acceptor : public asio::socket_base {
  public:
@@ -44,7 +46,8 @@ class basic_acceptor : public asio::socket_base {
       : basic_acceptor(executor) {
     listen_at(endpoint, reuse);
   }
-  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, const config& settings)
+  basic_acceptor(const executor_type& executor, const endpoint_type& endpoint,
+                 const config& settings)
       : basic_acceptor(executor, endpoint, true, settings) {}
   basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse,
                  const config& settings)
@@ -52,27 +55,30 @@ class basic_acceptor : public asio::socket_base {
     listen_at(endpoint, reuse);
   }
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
-  explicit basic_acceptor(Context& context) : basic_acceptor(executor_type(context.get_executor())) {}
+  requires requires(Context& c) { executor_type(c.get_executor()); }
+  explicit basic_acceptor(Context& context)
+      : basic_acceptor(executor_type(context.get_executor())) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   basic_acceptor(Context& context, const config& settings)
       : basic_acceptor(executor_type(context.get_executor()), settings) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   basic_acceptor(Context& context, const endpoint_type& endpoint, bool reuse = true)
       : basic_acceptor(executor_type(context.get_executor()), endpoint, reuse) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   basic_acceptor(Context& context, const endpoint_type& endpoint, const config& settings)
       : basic_acceptor(executor_type(context.get_executor()), endpoint, settings) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
-  basic_acceptor(Context& context, const endpoint_type& endpoint, bool reuse, const config& settings)
+  requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const endpoint_type& endpoint, bool reuse,
+                 const config& settings)
       : basic_acceptor(executor_type(context.get_executor()), endpoint, reuse, settings) {}
 
   /// Operations outstanding on `other` go on, on the new object. `other` is then a closed acceptor.
-  basic_acceptor(basic_acceptor&& other) noexcept : executor_(other.executor_), core_(std::move(other.core_)) {}
+  basic_acceptor(basic_acceptor&& other) noexcept
+      : executor_(other.executor_), core_(std::move(other.core_)) {}
   basic_acceptor& operator=(basic_acceptor&& other) noexcept {
     if (this != &other) {
       detail::release_acceptor(std::move(core_));
@@ -82,19 +88,29 @@ class basic_acceptor : public asio::socket_base {
     return *this;
   }
   template <typename OtherExecutor>
-    requires(!std::is_same_v<OtherExecutor, Executor> && std::is_convertible_v<OtherExecutor, Executor>)
-  basic_acceptor(basic_acceptor<OtherExecutor>&& other) noexcept
-      : executor_(other.executor_), core_(std::move(other.core_)) {}
+  requires(!std::is_same_v<OtherExecutor, Executor> &&
+           std::is_convertible_v<OtherExecutor, Executor>)
+      basic_acceptor(basic_acceptor<OtherExecutor>&& other)
+  noexcept : executor_(other.executor_), core_(std::move(other.core_)) {}
   ~basic_acceptor() { detail::release_acceptor(std::move(core_)); }
 
   const executor_type& get_executor() noexcept { return executor_; }
 
-  void open(const protocol_type& protocol = protocol_type::v4()) { check(detail::open(core(), protocol), "open"); }
-  void open(const protocol_type& protocol, std::error_code& ec) { ec = detail::open(core(), protocol); }
+  void open(const protocol_type& protocol = protocol_type::v4()) {
+    check(detail::open(core(), protocol), "open");
+  }
+  void open(const protocol_type& protocol, std::error_code& ec) {
+    ec = detail::open(core(), protocol);
+  }
   void bind(const endpoint_type& endpoint) { check(detail::bind(core(), endpoint), "bind"); }
-  void bind(const endpoint_type& endpoint, std::error_code& ec) { ec = detail::bind(core(), endpoint); }
-  /// Listens, and announces itself to local clients. No announcement (no descriptors, say) is no error: all is TCP then.
-  void listen(int backlog = max_listen_connections) { check(detail::listen(core(), backlog), "listen"); }
+  void bind(const endpoint_type& endpoint, std::error_code& ec) {
+    ec = detail::bind(core(), endpoint);
+  }
+  /// Listens, and announces itself to local clients. No announcement (no descriptors, say) is no
+  /// error: all is TCP then.
+  void listen(int backlog = max_listen_connections) {
+    check(detail::listen(core(), backlog), "listen");
+  }
   void listen(int backlog, std::error_code& ec) { ec = detail::listen(core(), backlog); }
   bool is_open() const noexcept { return core_ && detail::is_open(*core_); }
   void close() { check(detail::close(core()), "close"); }
@@ -109,7 +125,8 @@ class basic_acceptor : public asio::socket_base {
   }
   endpoint_type local_endpoint(std::error_code& ec) const {
     endpoint_type result;
-    ec = core_ ? detail::local_endpoint(*core_, result) : std::error_code(asio::error::bad_descriptor);
+    ec = core_ ? detail::local_endpoint(*core_, result)
+               : std::error_code(asio::error::bad_descriptor);
     return result;
   }
   template <typename Option>
@@ -122,7 +139,8 @@ class basic_acceptor : public asio::socket_base {
   void set_option(const Option& option, std::error_code& ec) {
     std::error_code ignored;
     const auto p = local_endpoint(ignored).protocol();
-    ec = detail::set_option(core(), option.level(p), option.name(p), option.data(p), option.size(p));
+    ec =
+        detail::set_option(core(), option.level(p), option.name(p), option.data(p), option.size(p));
   }
   template <typename Option>
   void get_option(Option& option) const {
@@ -154,15 +172,15 @@ class basic_acceptor : public asio::socket_base {
         token, what);
   }
 
-  // ---- accepting: in the calling thread; no loop need run ----------------------------------------------------
+  // ---- accepting: in the calling thread; no loop need run
+  // ----------------------------------------------------
 
   basic_stream<executor_type> accept() { return accept(executor_); }
   basic_stream<executor_type> accept(std::error_code& ec) { return accept(executor_, ec); }
   /// Into a stream on another executor or context.
   template <typename Target>
   auto accept(Target&& target) -> basic_stream<detail::executor_of<Target>>
-    requires detail::executor_or_context<Target>
-  {
+  requires detail::executor_or_context<Target> {
     std::error_code ec;
     auto result = accept(target, ec);
     check(ec, "accept");
@@ -170,8 +188,7 @@ class basic_acceptor : public asio::socket_base {
   }
   template <typename Target>
   auto accept(Target&& target, std::error_code& ec) -> basic_stream<detail::executor_of<Target>>
-    requires detail::executor_or_context<Target>
-  {
+  requires detail::executor_or_context<Target> {
     basic_stream<detail::executor_of<Target>> peer(detail::get_executor_of(target));
     accept(peer, ec);
     return peer;
@@ -197,12 +214,15 @@ class basic_acceptor : public asio::socket_base {
     accept_into(peer, &peer_endpoint, ec);
   }
 
-  // ---- accepting asynchronously ------------------------------------------------------------------------------
+  // ---- accepting asynchronously
+  // ------------------------------------------------------------------------------
 
-  /// Into `peer`, a closed stream that stays valid until the handler is called: void(std::error_code).
+  /// Into `peer`, a closed stream that stays valid until the handler is called:
+  /// void(std::error_code).
   template <typename PeerExecutor, ASIO_COMPLETION_TOKEN_FOR(void(std::error_code))
                                        Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
-  auto async_accept(basic_stream<PeerExecutor>& peer, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
+  auto async_accept(basic_stream<PeerExecutor>& peer,
+                    Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return async_accept_into(peer, nullptr, std::forward<Token>(token));
   }
   template <typename PeerExecutor, ASIO_COMPLETION_TOKEN_FOR(void(std::error_code))
@@ -214,16 +234,14 @@ class basic_acceptor : public asio::socket_base {
   /// void(std::error_code, basic_stream<executor_type>).
   template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, basic_stream<executor_type>))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
-  auto async_accept(Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type))
-    requires(!detail::executor_or_context<Token>)
-  {
+  auto async_accept(Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) requires(
+      !detail::executor_or_context<Token>) {
     return async_accept_moved(executor_, std::forward<Token>(token));
   }
-  /// Into a stream on another executor or context: void(std::error_code, basic_stream<its executor>).
+  /// Into a stream on another executor or context: void(std::error_code, basic_stream<its
+  /// executor>).
   template <typename Target, typename Token>
-  auto async_accept(Target&& target, Token&& token)
-    requires detail::executor_or_context<Target>
-  {
+  auto async_accept(Target&& target, Token&& token) requires detail::executor_or_context<Target> {
     return async_accept_moved(detail::get_executor_of(target), std::forward<Token>(token));
   }
 
@@ -238,14 +256,16 @@ class basic_acceptor : public asio::socket_base {
     listen();
   }
   template <typename PeerExecutor>
-  void accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint, std::error_code& ec) {
+  void accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint,
+                   std::error_code& ec) {
     detail::accepted_ptr accepted;
     ec = peer.is_open() ? std::error_code(asio::error::already_open)
                         : detail::accept(core(), peer.executor_, accepted);
     if (!ec) ec = detail::adopt(peer.core(), std::move(accepted), peer_endpoint);
   }
   template <typename PeerExecutor, typename Token>
-  auto async_accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint, Token&& token) {
+  auto async_accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint,
+                         Token&& token) {
     return asio::async_initiate<Token, void(std::error_code)>(
         [this](auto&& handler, basic_stream<PeerExecutor>* into, endpoint_type* its_endpoint) {
           detail::expect(core(), into->executor_);
@@ -266,9 +286,11 @@ class basic_acceptor : public asio::socket_base {
   }
   template <typename Handler, typename Payload>
   void start(Handler&& handler, Payload&& payload) {
-    using operation = detail::operation_impl<std::decay_t<Payload>, std::decay_t<Handler>, Executor>;
+    using operation =
+        detail::operation_impl<std::decay_t<Payload>, std::decay_t<Handler>, Executor>;
     std::decay_t<Handler> own(std::forward<Handler>(handler));
-    operation::start(detail::host_of(core()), 0, executor_, std::move(own), std::forward<Payload>(payload));
+    operation::start(detail::host_of(core()), 0, executor_, std::move(own),
+                     std::forward<Payload>(payload));
   }
   detail::acceptor_core& core() {
     if (!core_) core_ = detail::make_acceptor(executor_, nullptr);  // moved from

@@ -1,5 +1,6 @@
 #pragma once
-// Connecting to the first endpoint of a sequence that answers, as asio::connect and asio::async_connect do for sockets.
+// Connecting to the first endpoint of a sequence that answers, as asio::connect and
+// asio::async_connect do for sockets.
 #include <asio/async_result.hpp>
 #include <asio/compose.hpp>
 #include <asio/error.hpp>
@@ -30,7 +31,8 @@ struct range_connect {
 
   template <typename Self>
   void operator()(Self& self, std::error_code ec = asio::error::not_found) {
-    if (started && next == 0) {  // no endpoints: posted, so as not to complete inside the initiating function
+    if (started &&
+        next == 0) {  // no endpoints: posted, so as not to complete inside the initiating function
       self.complete(asio::error::not_found, {});
       return;
     }
@@ -56,11 +58,13 @@ struct range_connect {
 
 }  // namespace detail
 
-/// Tries the endpoints in turn, the stream closed before each. Returns the one that was connected to; with none:
-/// not_found; all failed: the last one's error.
+/// Tries the endpoints in turn, the stream closed before each. Returns the one that was connected
+/// to; with none: not_found; all failed: the last one's error.
 template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints, std::error_code& ec)
-  requires requires { endpoints.begin() != endpoints.end(); }
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints,
+                                std::error_code& ec) requires requires {
+  endpoints.begin() != endpoints.end();
+}
 {
   ec = asio::error::not_found;
   for (const asio::ip::tcp::endpoint& to : detail::endpoint_list(endpoints)) {
@@ -72,8 +76,10 @@ asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints&
   return {};
 }
 template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints)
-  requires requires { endpoints.begin() != endpoints.end(); }
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target,
+                                const Endpoints& endpoints) requires requires {
+  endpoints.begin() != endpoints.end();
+}
 {
   std::error_code ec;
   const auto connected = smc::connect(target, endpoints, ec);
@@ -81,14 +87,16 @@ asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints&
   return connected;
 }
 
-/// The same, asynchronously: void(std::error_code, asio::ip::tcp::endpoint). Cancellation (terminal): operation_aborted,
-/// the stream closed. The stream stays valid until the handler is called.
+/// The same, asynchronously: void(std::error_code, asio::ip::tcp::endpoint). Cancellation
+/// (terminal): operation_aborted, the stream closed. The stream stays valid until the handler is
+/// called.
 template <typename Executor, typename Endpoints,
           ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::ip::tcp::endpoint))
               Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
 auto async_connect(basic_stream<Executor>& target, const Endpoints& endpoints,
-                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor))
-  requires requires { endpoints.begin() != endpoints.end(); }
+                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) requires requires {
+  endpoints.begin() != endpoints.end();
+}
 {
   return asio::async_compose<Token, void(std::error_code, asio::ip::tcp::endpoint)>(
       detail::range_connect<Executor>{target, detail::endpoint_list(endpoints)}, token, target);

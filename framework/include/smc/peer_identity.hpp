@@ -6,7 +6,8 @@
 
 namespace smc {
 
-/// Who is at the other end of a connection, as the kernel (or the network) said during the handshake.
+/// Who is at the other end of a connection, as the kernel (or the network) said during the
+/// handshake.
 struct peer_identity {
   enum class kind {
     unknown,  ///< plain TCP: nobody vouched for anything

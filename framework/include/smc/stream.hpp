@@ -37,23 +37,27 @@ std::error_code adopt_into(basic_stream<Executor>& stream, accepted_ptr accepted
                            asio::ip::tcp::endpoint* peer_endpoint);
 }  // namespace detail
 
-/// A stream whose transport is chosen when it connects or is accepted, and can be asked for: transport().
+/// A stream whose transport is chosen when it connects or is accepted, and can be asked for:
+/// transport().
 ///
-/// Everything that is not described here is as for asio::basic_stream_socket<asio::ip::tcp>, also for composed
-/// operations (asio::async_read, asio::ssl::stream, …). Where transports differ, TCP's behaviour is the right one.
+/// Everything that is not described here is as for asio::basic_stream_socket<asio::ip::tcp>, also
+/// for composed operations (asio::async_read, asio::ssl::stream, …). Where transports differ, TCP's
+/// behaviour is the right one.
 ///
-/// Threads: distinct streams are independent. One stream is used from one thread or strand at a time; one
-/// operation of each direction may be outstanding together, and several of one direction queue up.
+/// Threads: distinct streams are independent. One stream is used from one thread or strand at a
+/// time; one operation of each direction may be outstanding together, and several of one direction
+/// queue up.
 ///
-/// Completion: handlers run on their associated executor (the stream's by default), never inside the initiating
-/// function, with memory from their associated allocator.
+/// Completion: handlers run on their associated executor (the stream's by default), never inside
+/// the initiating function, with memory from their associated allocator.
 ///
-/// Cancellation: every operation accepts terminal, partial and total requests alike. An operation that has not
-/// been performed ends with asio::error::operation_aborted and has moved nothing; one that has been performed
-/// reports its bytes, whatever was asked for meanwhile. close() and destruction cancel all.
+/// Cancellation: every operation accepts terminal, partial and total requests alike. An operation
+/// that has not been performed ends with asio::error::operation_aborted and has moved nothing; one
+/// that has been performed reports its bytes, whatever was asked for meanwhile. close() and
+/// destruction cancel all.
 ///
-/// Not available off TCP: native_handle(); and on no transport: assign, release, io_control, out-of-band data.
-/// These give asio::error::operation_not_supported.
+/// Not available off TCP: native_handle(); and on no transport: assign, release, io_control,
+/// out-of-band data. These give asio::error::operation_not_supported.
 template <typename Executor>
 class basic_stream : public asio::socket_base {
  public:
@@ -74,18 +78,19 @@ class basic_stream : public asio::socket_base {
   basic_stream(const executor_type& executor, const config& settings)
       : executor_(executor), core_(detail::make_stream(executor_, &settings)) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   explicit basic_stream(Context& context) : basic_stream(executor_type(context.get_executor())) {}
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   basic_stream(Context& context, const config& settings)
       : basic_stream(executor_type(context.get_executor()), settings) {}
   /// An open stream, to set options or bind before connecting.
-  basic_stream(const executor_type& executor, const protocol_type& protocol) : basic_stream(executor) {
+  basic_stream(const executor_type& executor, const protocol_type& protocol)
+      : basic_stream(executor) {
     open(protocol);
   }
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
+  requires requires(Context& c) { executor_type(c.get_executor()); }
   basic_stream(Context& context, const protocol_type& protocol) : basic_stream(context) {
     open(protocol);
   }
@@ -95,8 +100,9 @@ class basic_stream : public asio::socket_base {
     bind(endpoint);
   }
   template <typename Context>
-    requires requires(Context& c) { executor_type(c.get_executor()); }
-  basic_stream(Context& context, const endpoint_type& endpoint) : basic_stream(context, endpoint.protocol()) {
+  requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_stream(Context& context, const endpoint_type& endpoint)
+      : basic_stream(context, endpoint.protocol()) {
     bind(endpoint);
   }
 
@@ -113,12 +119,14 @@ class basic_stream : public asio::socket_base {
   }
   /// From a stream with another type of executor.
   template <typename OtherExecutor>
-    requires(!std::is_same_v<OtherExecutor, Executor> && std::is_convertible_v<OtherExecutor, Executor>)
-  basic_stream(basic_stream<OtherExecutor>&& other) noexcept
-      : executor_(other.executor_), core_(std::move(other.core_)) {}
+  requires(!std::is_same_v<OtherExecutor, Executor> &&
+           std::is_convertible_v<OtherExecutor, Executor>)
+      basic_stream(basic_stream<OtherExecutor>&& other)
+  noexcept : executor_(other.executor_), core_(std::move(other.core_)) {}
   template <typename OtherExecutor>
-    requires(!std::is_same_v<OtherExecutor, Executor> && std::is_convertible_v<OtherExecutor, Executor>)
-  basic_stream& operator=(basic_stream<OtherExecutor>&& other) noexcept {
+  requires(!std::is_same_v<OtherExecutor, Executor> &&
+           std::is_convertible_v<OtherExecutor, Executor>) basic_stream&
+  operator=(basic_stream<OtherExecutor>&& other) noexcept {
     return *this = basic_stream(std::move(other));
   }
   /// Closes.
@@ -128,33 +136,46 @@ class basic_stream : public asio::socket_base {
   lowest_layer_type& lowest_layer() noexcept { return *this; }
   const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
-  // ---- the connection -------------------------------------------------------------------------------------
+  // ---- the connection
+  // -------------------------------------------------------------------------------------
 
-  void open(const protocol_type& protocol = protocol_type::v4()) { check(detail::open(core(), protocol), "open"); }
-  void open(const protocol_type& protocol, std::error_code& ec) { ec = detail::open(core(), protocol); }
+  void open(const protocol_type& protocol = protocol_type::v4()) {
+    check(detail::open(core(), protocol), "open");
+  }
+  void open(const protocol_type& protocol, std::error_code& ec) {
+    ec = detail::open(core(), protocol);
+  }
   bool is_open() const noexcept { return core_ && detail::is_open(*core_); }
   void bind(const endpoint_type& endpoint) { check(detail::bind(core(), endpoint), "bind"); }
-  void bind(const endpoint_type& endpoint, std::error_code& ec) { ec = detail::bind(core(), endpoint); }
+  void bind(const endpoint_type& endpoint, std::error_code& ec) {
+    ec = detail::bind(core(), endpoint);
+  }
 
-  /// Opens if need be, connects TCP to `endpoint` and chooses the transport, in the calling thread. No loop need
-  /// run. Takes at most config::handshake_timeout longer than TCP alone.
-  /// Errors: TCP's; a smc::reason where the configuration forbids falling back.
-  void connect(const endpoint_type& endpoint) { check(detail::connect(core(), endpoint), "connect"); }
-  void connect(const endpoint_type& endpoint, std::error_code& ec) { ec = detail::connect(core(), endpoint); }
+  /// Opens if need be, connects TCP to `endpoint` and chooses the transport, in the calling thread.
+  /// No loop need run. Takes at most config::handshake_timeout longer than TCP alone. Errors:
+  /// TCP's; a smc::reason where the configuration forbids falling back.
+  void connect(const endpoint_type& endpoint) {
+    check(detail::connect(core(), endpoint), "connect");
+  }
+  void connect(const endpoint_type& endpoint, std::error_code& ec) {
+    ec = detail::connect(core(), endpoint);
+  }
   /// The same, asynchronously: void(std::error_code). A cancelled connect closes the stream.
   template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
-  auto async_connect(const endpoint_type& endpoint, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
+  auto async_connect(const endpoint_type& endpoint,
+                     Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
         [this](auto&& handler, const endpoint_type& to) {
           detail::begin_connect(core(), to);
-          start(detail::connect_queue, std::forward<decltype(handler)>(handler), detail::connect_operation{});
+          start(detail::connect_queue, std::forward<decltype(handler)>(handler),
+                detail::connect_operation{});
         },
         token, endpoint);
   }
 
-  /// Pending operations end with operation_aborted. Bytes written stay readable for the peer, which then reads
-  /// end of stream; with input unread here the peer gets connection_reset.
+  /// Pending operations end with operation_aborted. Bytes written stay readable for the peer, which
+  /// then reads end of stream; with input unread here the peer gets connection_reset.
   void close() { check(detail::close(core()), "close"); }
   void close(std::error_code& ec) { ec = detail::close(core()); }
   void cancel() { check(detail::cancel(core()), "cancel"); }
@@ -167,8 +188,8 @@ class basic_stream : public asio::socket_base {
   endpoint_type remote_endpoint() const { return endpoint(true, "remote_endpoint"); }
   endpoint_type remote_endpoint(std::error_code& ec) const { return endpoint(true, ec); }
 
-  /// send_buffer_size and receive_buffer_size set before connecting also size the rings, rounded up to a power of
-  /// two, 16 KiB to 512 MiB; the two ends' wishes for one ring: the larger.
+  /// send_buffer_size and receive_buffer_size set before connecting also size the rings, rounded up
+  /// to a power of two, 16 KiB to 512 MiB; the two ends' wishes for one ring: the larger.
   template <typename Option>
   void set_option(const Option& option) {
     std::error_code ec;
@@ -178,7 +199,8 @@ class basic_stream : public asio::socket_base {
   template <typename Option>
   void set_option(const Option& option, std::error_code& ec) {
     const auto p = option_protocol();
-    ec = detail::set_option(core(), option.level(p), option.name(p), option.data(p), option.size(p));
+    ec =
+        detail::set_option(core(), option.level(p), option.name(p), option.data(p), option.size(p));
   }
   template <typename Option>
   void get_option(Option& option) const {
@@ -224,9 +246,11 @@ class basic_stream : public asio::socket_base {
     return -1;
   }
 
-  // ---- transfers ------------------------------------------------------------------------------------------
+  // ---- transfers
+  // ------------------------------------------------------------------------------------------
 
-  /// Blocks until at least one byte was read, and no longer. asio::error::eof at the end of the stream.
+  /// Blocks until at least one byte was read, and no longer. asio::error::eof at the end of the
+  /// stream.
   template <typename MutableBufferSequence>
   std::size_t read_some(const MutableBufferSequence& buffers) {
     return checked(read(buffers), "read_some");
@@ -235,7 +259,8 @@ class basic_stream : public asio::socket_base {
   std::size_t read_some(const MutableBufferSequence& buffers, std::error_code& ec) {
     return stored(read(buffers), ec);
   }
-  /// Blocks until at least one byte was written. Written bytes reach the peer without further help from here.
+  /// Blocks until at least one byte was written. Written bytes reach the peer without further help
+  /// from here.
   template <typename ConstBufferSequence>
   std::size_t write_some(const ConstBufferSequence& buffers) {
     return checked(write(buffers), "write_some");
@@ -270,7 +295,8 @@ class basic_stream : public asio::socket_base {
     return checked(read(buffers, flags), "receive");
   }
   template <typename MutableBufferSequence>
-  std::size_t receive(const MutableBufferSequence& buffers, message_flags flags, std::error_code& ec) {
+  std::size_t receive(const MutableBufferSequence& buffers, message_flags flags,
+                      std::error_code& ec) {
     return stored(read(buffers, flags), ec);
   }
   template <typename ConstBufferSequence>
@@ -325,10 +351,12 @@ class basic_stream : public asio::socket_base {
     return 0;
   }
 
-  // ---- zero copy, on every transport (on TCP through a buffer of the stream) -------------------------------
+  // ---- zero copy, on every transport (on TCP through a buffer of the stream)
+  // -------------------------------
 
-  /// Room for at most `max` bytes in the peer's receive buffer, in one piece; empty where there is none now.
-  /// Valid until commit(), the next prepare() or any write; one span at a time. Throws the stream's error.
+  /// Room for at most `max` bytes in the peer's receive buffer, in one piece; empty where there is
+  /// none now. Valid until commit(), the next prepare() or any write; one span at a time. Throws
+  /// the stream's error.
   asio::mutable_buffer prepare(std::size_t max) {
     asio::mutable_buffer room;
     check(detail::prepare(core(), max, room), "prepare");
@@ -336,8 +364,9 @@ class basic_stream : public asio::socket_base {
   }
   /// Publishes the first `n` bytes of the prepared span; more than prepared: invalid_argument.
   void commit(std::size_t n) { check(detail::commit(core(), n), "commit"); }
-  /// The received bytes in place, maybe none. Valid until consume() or any read. The peer, a process of the same
-  /// user, could still change them meanwhile: copy what must not change between check and use.
+  /// The received bytes in place, maybe none. Valid until consume() or any read. The peer, a
+  /// process of the same user, could still change them meanwhile: copy what must not change between
+  /// check and use.
   asio::const_buffer data() {
     asio::const_buffer bytes;
     check(detail::data(core(), bytes), "data");
@@ -345,14 +374,15 @@ class basic_stream : public asio::socket_base {
   }
   /// Gives the first `n` bytes of data() back to the writer; more than there are: invalid_argument.
   void consume(std::size_t n) { check(detail::consume(core(), n), "consume"); }
-  /// Room for at least `min` bytes: void(std::error_code, asio::mutable_buffer). More than the ring can hold:
-  /// no_buffer_space at once.
+  /// Room for at least `min` bytes: void(std::error_code, asio::mutable_buffer). More than the ring
+  /// can hold: no_buffer_space at once.
   template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::mutable_buffer))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_prepare(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::mutable_buffer)>(
         [this](auto&& handler, std::size_t n) {
-          start(detail::write_queue, std::forward<decltype(handler)>(handler), detail::prepare_operation{n, {}});
+          start(detail::write_queue, std::forward<decltype(handler)>(handler),
+                detail::prepare_operation{n, {}});
         },
         token, min);
   }
@@ -363,12 +393,14 @@ class basic_stream : public asio::socket_base {
   auto async_data(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::const_buffer)>(
         [this](auto&& handler, std::size_t n) {
-          start(detail::read_queue, std::forward<decltype(handler)>(handler), detail::data_operation{n, {}});
+          start(detail::read_queue, std::forward<decltype(handler)>(handler),
+                detail::data_operation{n, {}});
         },
         token, min);
   }
 
-  // ---- what became of it ----------------------------------------------------------------------------------
+  // ---- what became of it
+  // ----------------------------------------------------------------------------------
 
   /// What carries the bytes; tcp before connecting.
   transport_kind transport() const noexcept {
@@ -378,7 +410,8 @@ class basic_stream : public asio::socket_base {
   std::string_view transport_name() const noexcept {
     return core_ ? detail::transport_name(*core_) : std::string_view("tcp");
   }
-  /// Why nothing faster than TCP; no error where what was wanted is what there is. See smc::reason, remedy().
+  /// Why nothing faster than TCP; no error where what was wanted is what there is. See smc::reason,
+  /// remedy().
   std::error_code fallback_reason() const noexcept {
     return core_ ? detail::fallback_reason(*core_) : std::error_code();
   }
@@ -392,8 +425,9 @@ class basic_stream : public asio::socket_base {
   friend class basic_stream;
   template <typename>
   friend class basic_acceptor;
-  friend std::error_code detail::adopt_into<Executor>(basic_stream& stream, detail::accepted_ptr accepted,
-                                              endpoint_type* peer_endpoint);
+  friend std::error_code detail::adopt_into<Executor>(basic_stream& stream,
+                                                      detail::accepted_ptr accepted,
+                                                      endpoint_type* peer_endpoint);
 
   template <template <typename> typename Operation>
   struct initiate_transfer {
@@ -410,9 +444,11 @@ class basic_stream : public asio::socket_base {
 
   template <typename Handler, typename Payload>
   void start(detail::stream_queue queue, Handler&& handler, Payload&& payload) {
-    using operation = detail::operation_impl<std::decay_t<Payload>, std::decay_t<Handler>, Executor>;
+    using operation =
+        detail::operation_impl<std::decay_t<Payload>, std::decay_t<Handler>, Executor>;
     std::decay_t<Handler> own(std::forward<Handler>(handler));
-    operation::start(detail::host_of(core()), queue, executor_, std::move(own), std::forward<Payload>(payload));
+    operation::start(detail::host_of(core()), queue, executor_, std::move(own),
+                     std::forward<Payload>(payload));
   }
 
   detail::stream_core& core() {
@@ -438,7 +474,8 @@ class basic_stream : public asio::socket_base {
   }
   endpoint_type endpoint(bool remote, std::error_code& ec) const {
     endpoint_type result;
-    ec = core_ ? detail::endpoint(*core_, result, remote) : std::error_code(asio::error::bad_descriptor);
+    ec = core_ ? detail::endpoint(*core_, result, remote)
+               : std::error_code(asio::error::bad_descriptor);
     return result;
   }
   endpoint_type endpoint(bool remote, const char* what) const {

@@ -36,9 +36,12 @@ clc::proposal local_proposal() {
   return p;
 }
 
-bool offers_something(const clc::proposal& p) { return p.v2x && p.v2x->smcd && !p.v2x->smcd->gids.empty(); }
+bool offers_something(const clc::proposal& p) {
+  return p.v2x && p.v2x->smcd && !p.v2x->smcd->gids.empty();
+}
 
-void encode_endpoint(clc::message_type type, const clc::smcd_endpoint& endpoint, std::vector<std::byte>& out) {
+void encode_endpoint(clc::message_type type, const clc::smcd_endpoint& endpoint,
+                     std::vector<std::byte>& out) {
   clc::accept_confirm m;
   m.type = type;
   m.smcd = endpoint;
@@ -71,7 +74,8 @@ reason clc_answer::check_accept(const clc::proposal& sent) const {
   return message_ ? reason_of_diagnosis(clc::check_accept(sent, *message_)) : reason::none;
 }
 
-reason clc_answer::check_confirm(const clc::proposal& proposed, std::span<const std::byte> accept_sent) const {
+reason clc_answer::check_confirm(const clc::proposal& proposed,
+                                 std::span<const std::byte> accept_sent) const {
   if (malformed_) return reason::protocol_error;
   if (!message_) return reason::none;
   const auto sent = clc::decode_accept_confirm(accept_sent);

@@ -1,5 +1,6 @@
 #pragma once
-// CLC messages as the local rendezvous uses them: version 2, SMC-D, one EID that all users of this library share.
+// CLC messages as the local rendezvous uses them: version 2, SMC-D, one EID that all users of this
+// library share.
 #include <cstddef>
 #include <optional>
 #include <smc/error.hpp>
@@ -23,7 +24,8 @@ clc::proposal local_proposal();
 bool offers_something(const clc::proposal& p);
 
 /// Completes `endpoint` (EID, contact information) and appends it as an ACCEPT or CONFIRM.
-void encode_endpoint(clc::message_type type, const clc::smcd_endpoint& endpoint, std::vector<std::byte>& out);
+void encode_endpoint(clc::message_type type, const clc::smcd_endpoint& endpoint,
+                     std::vector<std::byte>& out);
 
 /// A received ACCEPT or CONFIRM: whose it is, and its CLC part.
 class clc_answer {

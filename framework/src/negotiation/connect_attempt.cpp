@@ -28,7 +28,8 @@ asio::ip::tcp::endpoint dialled(const asio::ip::tcp::endpoint& to) {
 
 }  // namespace
 
-connect_attempt::connect_attempt(stream_core& core, const asio::ip::tcp::endpoint& to, bool blocking)
+connect_attempt::connect_attempt(stream_core& core, const asio::ip::tcp::endpoint& to,
+                                 bool blocking)
     : core_owner_(core.weak_from_this()),
       core_(&core),
       service_(core.service()),
@@ -60,7 +61,8 @@ std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::end
   return attempt->error_;
 }
 
-/// The blocked caller serves what it waits for itself; if another thread runs the loop, that one does.
+/// The blocked caller serves what it waits for itself; if another thread runs the loop, that one
+/// does.
 void connect_attempt::wait_for_end() {
   const auto told = [this](auto&& condition) {
     std::unique_lock lock(mutex_);
@@ -94,7 +96,8 @@ void connect_attempt::begin() {
   obstacle_ = why;
   if (!links_.empty()) number_ = network_->add_attempt(*this);
   std::vector<announcer_id> announcers;
-  for (std::size_t i = 0; i < links_.size(); ++i) announcers.push_back(static_cast<announcer_id>(i));
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    announcers.push_back(static_cast<announcer_id>(i));
   machine_.start(announcers, settings_->handshake_timeout, todo);
   perform(todo);
   watch_deadline();
@@ -160,7 +163,8 @@ void connect_attempt::after_tcp(std::error_code error, actions& more) {
   }
 }
 
-// ---- what the machine asks for -----------------------------------------------------------------------------
+// ---- what the machine asks for
+// -----------------------------------------------------------------------------
 
 void connect_attempt::perform(actions& todo) {
   // Carrying out an action may lead to further ones, which come behind those already asked for.
@@ -213,8 +217,8 @@ void connect_attempt::act(const client_action& action, actions& more) {
 
 void connect_attempt::send_intent(announcer_id to, actions& more) {
   const intent message{number_, destination_, shared_layout_version};
-  // The proposal will wake who has to answer; what the server accepts before that, it accepts awake.
-  // Who is too busy for a further client still serves those it has: the link stays.
+  // The proposal will wake who has to answer; what the server accepts before that, it accepts
+  // awake. Who is too busy for a further client still serves those it has: the link stays.
   if (link_of(to)->send(message, {}, link::urgency::with_the_next)) machine_.hung_up(to, more);
 }
 
@@ -225,7 +229,8 @@ void connect_attempt::send_proposal(announcer_id to, actions& more) {
   message.connection = tuple_;
   message.patience = std::chrono::duration_cast<std::chrono::milliseconds>(machine_.patience());
   proposed_ = local_proposal();
-  for (negotiation::transport* each : transports_) each->propose(plan(*link), proposed_, message.parts);
+  for (negotiation::transport* each : transports_)
+    each->propose(plan(*link), proposed_, message.parts);
   if (offers_something(proposed_)) clc::encode(proposed_, message.clc);
   if (link->send(message)) {
     link->send_sometime(withdraw{number_});
@@ -315,7 +320,8 @@ void connect_attempt::cancel() noexcept {
   });
 }
 
-// ---- what comes in -----------------------------------------------------------------------------------------
+// ---- what comes in
+// -----------------------------------------------------------------------------------------
 
 std::optional<announcer_id> connect_attempt::announcer(const link& which) const {
   for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -332,7 +338,8 @@ connection_plan connect_attempt::plan(link& link) const {
   return {service_, link, *settings_, receive_size_, send_size_, false};
 }
 
-void connect_attempt::received(link& from, const message& what, std::span<system::descriptor> descriptors) {
+void connect_attempt::received(link& from, const message& what,
+                               std::span<system::descriptor> descriptors) {
   const auto keep = shared_from_this();
   const auto which = announcer(from);
   if (!which) return;

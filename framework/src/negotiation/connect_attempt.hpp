@@ -1,6 +1,6 @@
 #pragma once
-// The glue of the client's side: one connect, from the intent to the connection. Carries out what client_machine
-// decides, with links, the TCP socket and the transports.
+// The glue of the client's side: one connect, from the intent to the connection. Carries out what
+// client_machine decides, with links, the TCP socket and the transports.
 #include <asio/ip/tcp.hpp>
 #include <condition_variable>
 #include <memory>
@@ -18,10 +18,12 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
                               private negotiation::attempt_handler,
                               private deadline_watcher {
  public:
-  /// Begins; the outcome goes to core.connected(), from any thread. The core knows this attempt already.
+  /// Begins; the outcome goes to core.connected(), from any thread. The core knows this attempt
+  /// already.
   void start();
   /// Connects in the calling thread.
-  static std::error_code run(stream_core& core, const asio::ip::tcp::endpoint& to, established& outcome);
+  static std::error_code run(stream_core& core, const asio::ip::tcp::endpoint& to,
+                             established& outcome);
 
   connect_attempt(stream_core& core, const asio::ip::tcp::endpoint& to, bool blocking);
   ~connect_attempt();

@@ -251,7 +251,8 @@ decoded<message, reason> decode(std::span<const std::byte> packet) {
 
 envelope_header header_of(std::span<const std::byte> packet) noexcept {
   envelope_header header;
-  header.introduces_mailbox = (std::to_integer<std::uint8_t>(packet[flags_offset]) & mailbox_flag) != 0;
+  header.introduces_mailbox =
+      (std::to_integer<std::uint8_t>(packet[flags_offset]) & mailbox_flag) != 0;
   reader in(packet.subspan(number_offset));
   header.number = in.integer<std::uint32_t>();
   return header;

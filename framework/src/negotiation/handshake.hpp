@@ -1,14 +1,17 @@
 #pragma once
-// What a transport contributes to choosing it. One handshake object lives on each side of one connection attempt:
+// What a transport contributes to choosing it. One handshake object lives on each side of one
+// connection attempt:
 //
 //   client: propose() ─►                        confirm(ACCEPT) ─► [CONFIRM is sent] ─► take()
 //   server:            answer(proposal) ─► [ACCEPT is sent]          establish(CONFIRM) ─► take()
 //
 // Rules:
 //  H1  Nothing is shared, mapped or promised before the peer was identified by the link.
-//  H2  A step that can't be done answers a reason; the connection is then TCP, and destroying the handshake
+//  H2  A step that can't be done answers a reason; the connection is then TCP, and destroying the
+//  handshake
 //      undoes everything it made.
-//  H3  confirm() and establish() prove locality: each side has seen this connection's token in memory that it
+//  H3  confirm() and establish() prove locality: each side has seen this connection's token in
+//  memory that it
 //      mapped from the other.
 //  H4  All calls are made exclusively in the link's context (context_service::exclusively).
 #include <cstddef>
@@ -36,7 +39,8 @@ namespace smc::negotiation {
 
 class link;
 
-/// What one step sends: the transport's fields of the CLC message, bytes of its own, descriptors by position.
+/// What one step sends: the transport's fields of the CLC message, bytes of its own, descriptors by
+/// position.
 struct offer {
   std::optional<clc::smcd_endpoint> smcd;
   std::vector<std::byte> extension;
@@ -57,7 +61,8 @@ struct connection_plan {
   const config& settings;
   std::size_t receive_size = 0;  ///< bytes wished for by socket options; 0: as configured
   std::size_t send_size = 0;
-  /// The handshake runs exclusively in another context than `service`: what it makes must stand several threads.
+  /// The handshake runs exclusively in another context than `service`: what it makes must stand
+  /// several threads.
   bool foreign_context = false;
 };
 
@@ -80,7 +85,8 @@ class transport {
   /// Whether it could be used here at all.
   virtual reason probe(const config& settings) = 0;
   /// Adds the client's part of a proposal: to the CLC message, or a part of its own.
-  virtual void propose(const connection_plan& plan, clc::proposal& clc, std::vector<part>& parts) = 0;
+  virtual void propose(const connection_plan& plan, clc::proposal& clc,
+                       std::vector<part>& parts) = 0;
   virtual std::unique_ptr<handshake> begin(const connection_plan& plan) = 0;
 };
 

@@ -20,18 +20,20 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// One file is the other. Since 6.9 (pidfs) true for pidfds of one process only; before, for all that are one.
+/// One file is the other. Since 6.9 (pidfs) true for pidfds of one process only; before, for all
+/// that are one.
 bool same_file(int a, int b) {
-  struct stat first{};
-  struct stat second{};
+  struct stat first {};
+  struct stat second {};
   return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
          first.st_ino == second.st_ino;
 }
 
-// A peer that sends as fast as we read would keep us for ever. As much as can be there when a look begins is enough
-// for one look; what is left wakes the context again.
+// A peer that sends as fast as we read would keep us for ever. As much as can be there when a look
+// begins is enough for one look; what is left wakes the context again.
 constexpr std::size_t most_mail_of_a_look = mailbox_capacity / envelope_header_size;
-constexpr std::size_t most_messages_of_a_look = 1024;  // the kernel's own limit for a socket is lower
+constexpr std::size_t most_messages_of_a_look =
+    1024;  // the kernel's own limit for a socket is lower
 
 }  // namespace
 
@@ -51,7 +53,8 @@ std::error_code link::open() {
   same_process_ = credentials.value.pid == ::getpid();
   peer_.gid = credentials.value.gid;
   peer_.pid = credentials.value.pid;
-  peer_.description = "process " + std::to_string(peer_.pid) + " of user " + std::to_string(peer_.uid);
+  peer_.description =
+      "process " + std::to_string(peer_.pid) + " of user " + std::to_string(peer_.uid);
   return service_.watch(socket_.get(), *this);
 }
 
@@ -67,7 +70,8 @@ void link::send_sometime(const message& what) {
   if (send(what) && socket_) unsent_.push_back(what);
 }
 
-std::error_code link::send_now(const message& what, std::span<const int> descriptors, urgency when) {
+std::error_code link::send_now(const message& what, std::span<const int> descriptors,
+                               urgency when) {
   if (!socket_) return asio::error::connection_reset;
   envelope_header header;
   header.number = sent_;
@@ -83,7 +87,8 @@ std::error_code link::send_now(const message& what, std::span<const int> descrip
   all.insert(all.end(), descriptors.begin(), descriptors.end());
   encode(what, buffer_, header);
   std::error_code error;
-  if (!all.empty() || !mail_sender_.attached() || !mail_sender_.send(buffer_, when == urgency::now)) {
+  if (!all.empty() || !mail_sender_.attached() ||
+      !mail_sender_.send(buffer_, when == urgency::now)) {
     error = system::send_message(socket_, buffer_, all).error;
   }
   if (!error) ++sent_;
@@ -211,19 +216,20 @@ bool link::receive_one(turn expected) {
     end(reason::protocol_error);
     return false;
   }
-  return handle(std::span(bytes).first(in.bytes), std::span(in.descriptors.data(), in.descriptor_count), way::socket,
-                expected);
+  return handle(std::span(bytes).first(in.bytes),
+                std::span(in.descriptors.data(), in.descriptor_count), way::socket, expected);
 }
 
-bool link::handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, way by,
-                  turn expected) {
+bool link::handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors,
+                  way by, turn expected) {
   const auto decoded = decode(packet);
   reason why = decoded ? reason::none : decoded.error();
   if (why == reason::none) {
     const envelope_header header = header_of(packet);
-    // Those before it all came the other way, in order: what is fetched from there must be the next, else two messages
-    // would wait for each other, and behind them as many as the peer likes.
-    while (expected == turn::any && socket_ && static_cast<std::int32_t>(header.number - received_) > 0 &&
+    // Those before it all came the other way, in order: what is fetched from there must be the
+    // next, else two messages would wait for each other, and behind them as many as the peer likes.
+    while (expected == turn::any && socket_ &&
+           static_cast<std::int32_t>(header.number - received_) > 0 &&
            (by == way::mail ? receive_one(turn::next) : take_mail(turn::next))) {
     }
     if (!socket_) return false;
@@ -258,7 +264,8 @@ reason link::take_peer_process(system::descriptor& sent) {
   }
   received_identity_ = true;
   peer_process_ = std::move(sent);
-  return service_.watch(peer_process_.get(), process_watcher_) ? reason::protocol_error : reason::none;
+  return service_.watch(peer_process_.get(), process_watcher_) ? reason::protocol_error
+                                                               : reason::none;
 }
 
 reason link::take_peer_mailbox(std::span<system::descriptor>& descriptors) {

@@ -1,12 +1,13 @@
 #pragma once
-// A rendezvous connection between two processes of this host: messages with descriptors, the peer's identity as the
-// kernel vouches for it, and the news of its death.
+// A rendezvous connection between two processes of this host: messages with descriptors, the peer's
+// identity as the kernel vouches for it, and the news of its death.
 //
-// The first message in each direction introduces its sender. It carries, as its first descriptor, a pidfd: a hang-up
-// alone would not show the death of a process whose forked child still holds the socket. Then, where there is memory
-// for one, the sender's mailbox and doorbell. From then on messages without descriptors go through the mailbox, and
-// the socket is left for the others. Messages are numbered, so that both ways together keep one order: who holds
-// message n finds the earlier ones in the other way, because its sender put them there first.
+// The first message in each direction introduces its sender. It carries, as its first descriptor, a
+// pidfd: a hang-up alone would not show the death of a process whose forked child still holds the
+// socket. Then, where there is memory for one, the sender's mailbox and doorbell. From then on
+// messages without descriptors go through the mailbox, and the socket is left for the others.
+// Messages are numbered, so that both ways together keep one order: who holds message n finds the
+// earlier ones in the other way, because its sender put them there first.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,8 @@ class link;
 class link_handler {
  public:
   /// `descriptors`: those that came with the message, to be moved from.
-  virtual void received(link& from, const message& what, std::span<system::descriptor> descriptors) = 0;
+  virtual void received(link& from, const message& what,
+                        std::span<system::descriptor> descriptors) = 0;
   /// A message that could not be decoded or a broken rule; ended() follows.
   virtual void violated(link& from, reason why) = 0;
   /// The link is dead; nothing follows.
@@ -62,11 +64,12 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   std::error_code open();
 
   enum class urgency : unsigned char {
-    now,          ///< a peer that sleeps is woken
+    now,           ///< a peer that sleeps is woken
     with_the_next  ///< what follows will wake it
   };
   /// Sends one message. Never blocks: a full peer is an error.
-  std::error_code send(const message& what, std::span<const int> descriptors = {}, urgency when = urgency::now);
+  std::error_code send(const message& what, std::span<const int> descriptors = {},
+                       urgency when = urgency::now);
   /// Takes in what has arrived.
   void receive_all() noexcept { on_event(0); }
   /// Takes in what has arrived by mail: costs a look into memory where there is nothing.
@@ -96,7 +99,8 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   void attach(const void* owner, std::uint32_t number, std::shared_ptr<link_attachment> what);
 
  private:
-  /// Where the peer's mail arrives: polled by the context, which may keep it a little longer than the link.
+  /// Where the peer's mail arrives: polled by the context, which may keep it a little longer than
+  /// the link.
   class mail_source final : public detail::wake_source {
    public:
     explicit mail_source(link& owner) noexcept : owner_(&owner), service_(owner.service_) {}
@@ -108,7 +112,9 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
     void after_sleep() noexcept override {
       if (!stale()) box.after_sleep();
     }
-    bool finished() const noexcept override { return owner_.load(std::memory_order_relaxed) == nullptr; }
+    bool finished() const noexcept override {
+      return owner_.load(std::memory_order_relaxed) == nullptr;
+    }
 
    private:
     /// A child of fork() does not have the memory.
@@ -121,13 +127,15 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
 
   void on_event(std::uint32_t events) noexcept override;
   enum class way : unsigned char { mail, socket };
-  /// Whether a message may have been overtaken, so that it waits for those before it, which came the other way.
+  /// Whether a message may have been overtaken, so that it waits for those before it, which came
+  /// the other way.
   enum class turn : unsigned char { any, next };
   /// False: there is nothing (more) to receive now.
   bool receive_one(turn expected);
   bool take_mail(turn expected);
   /// One message, by either way; those before it first. False: the link has ended.
-  bool handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, way by, turn expected);
+  bool handle(std::span<const std::byte> packet, std::span<system::descriptor> descriptors, way by,
+              turn expected);
   reason take_peer_process(system::descriptor& sent);
   reason take_peer_mailbox(std::span<system::descriptor>& descriptors);
   void open_mailbox(std::vector<int>& introduction, bool& introduces);
@@ -154,7 +162,7 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   const std::uint64_t id_;
   bool same_process_ = false;
   bool received_identity_ = false;
-  std::uint32_t sent_ = 0;      // messages, by both ways
+  std::uint32_t sent_ = 0;  // messages, by both ways
   std::uint32_t received_ = 0;
   std::shared_ptr<mail_source> mail_;
   mail_sender mail_sender_;

@@ -33,7 +33,8 @@ void serve_local_acceptor(const std::string& name) noexcept {
   std::shared_ptr<local_acceptor> found;
   {
     const std::lock_guard lock(the_table().mutex);
-    if (const auto i = the_table().by_name.find(name); i != the_table().by_name.end()) found = i->second.lock();
+    if (const auto i = the_table().by_name.find(name); i != the_table().by_name.end())
+      found = i->second.lock();
   }
   if (found) found->serve_arrivals();
 }

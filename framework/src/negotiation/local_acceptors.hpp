@@ -1,6 +1,6 @@
 #pragma once
-// The acceptors of this process by their rendezvous name: a client in the same process serves them itself, so that
-// one thread can connect, write, accept and read, as it can over TCP.
+// The acceptors of this process by their rendezvous name: a client in the same process serves them
+// itself, so that one thread can connect, write, accept and read, as it can over TCP.
 #include <memory>
 #include <string>
 

@@ -18,7 +18,8 @@ asio::ip::address canonical(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
   }
-  if (address.is_v6()) return asio::ip::address_v6(address.to_v6().to_bytes());  // without its scope
+  if (address.is_v6())
+    return asio::ip::address_v6(address.to_v6().to_bytes());  // without its scope
   return address;
 }
 

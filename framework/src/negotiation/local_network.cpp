@@ -60,7 +60,8 @@ local_network& local_network::of(detail::context_service& service) {
 std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_service& of_context,
                                                              const endpoint& destination,
                                                              const config& settings, reason& why) {
-  // A retired announcer's link goes with its last connection; one that a client made, when the client hangs up.
+  // A retired announcer's link goes with its last connection; one that a client made, when the
+  // client hangs up.
   std::erase_if(kept_, [](const auto& each) { return !each->name().empty() && !each->in_use(); });
   const bool own = is_own_address(destination.to_asio().address());
   if (!own && settings.rendezvous_directory.empty()) {
@@ -76,8 +77,8 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   for (const auto& [k, known] : known_links) known->receive_mail();
   if (!of_context.loop() || !of_context.loop()->runs_here()) of_context.poll_descriptors();
   const auto now = clock::now();
-  // Known links are enough for a destination that was served through them; otherwise a further announcer may have
-  // come to the port.
+  // Known links are enough for a destination that was served through them; otherwise a further
+  // announcer may have come to the port.
   const bool enough = !state.links.empty() && proven_.contains(destination);
   const bool stale = now - state.looked_at > look_is_kept;
   if (!enough && (stale || !state.links.empty())) look(of_context, place, state, settings, stale);
@@ -85,7 +86,8 @@ std::vector<std::shared_ptr<link>> local_network::announcers(detail::context_ser
   for (const auto& [k, known] : state.links) {
     if (known->is_open()) result.push_back(known);
   }
-  why = result.empty() ? (state.obstacle == reason::none ? reason::peer_unknown : state.obstacle) : reason::none;
+  why = result.empty() ? (state.obstacle == reason::none ? reason::peer_unknown : state.obstacle)
+                       : reason::none;
   return result;
 }
 
@@ -130,7 +132,8 @@ void local_network::forget(const link& gone) noexcept {
   std::erase_if(kept_, [&](const auto& each) { return each.get() == &gone; });
 }
 
-void local_network::received(link& from, const message& what, std::span<system::descriptor> descriptors) {
+void local_network::received(link& from, const message& what,
+                             std::span<system::descriptor> descriptors) {
   if (std::holds_alternative<negotiation::retire>(what)) {
     retire(from);
     return;
@@ -163,7 +166,8 @@ void local_network::ended(link& from) {
 /// The announcer is gone. Whoever else serves its port may stand behind the gap that it leaves.
 void local_network::unlist(const link& gone) {
   for (auto& [place, state] : places_) {
-    const auto erased = std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &gone; });
+    const auto erased =
+        std::erase_if(state.links, [&](const auto& each) { return each.second.get() == &gone; });
     if (erased == 0) continue;
     state.looked_at = {};
     std::erase_if(proven_, [p = place.port()](const endpoint& e) { return e.port() == p; });

@@ -1,6 +1,7 @@
 #pragma once
-// A context's rendezvous connections: those it made to announcers, kept for the next connect, and those that clients
-// made to its acceptors, which outlive the acceptor as long as connections need them.
+// A context's rendezvous connections: those it made to announcers, kept for the next connect, and
+// those that clients made to its acceptors, which outlive the acceptor as long as connections need
+// them.
 #include <asio/execution_context.hpp>
 #include <chrono>
 #include <cstdint>
@@ -22,7 +23,8 @@ namespace smc::negotiation {
 /// Gets what concerns one connect attempt; called exclusively.
 class attempt_handler {
  public:
-  virtual void received(link& from, const message& what, std::span<system::descriptor> descriptors) = 0;
+  virtual void received(link& from, const message& what,
+                        std::span<system::descriptor> descriptors) = 0;
   virtual void violated(link& from, reason why) = 0;
   virtual void ended(link& from) = 0;
 
@@ -42,10 +44,12 @@ class local_network final : public asio::execution_context::service,
   explicit local_network(asio::execution_context& context);
   static local_network& of(detail::context_service& service);
 
-  /// Links to whoever announced itself for `destination`: by abstract name where it is one of this network namespace's
-  /// addresses, else in the rendezvous directory. `why`: what stood against it where there is none.
-  std::vector<std::shared_ptr<link>> announcers(detail::context_service& of_context, const endpoint& destination,
-                                                const config& settings, reason& why);
+  /// Links to whoever announced itself for `destination`: by abstract name where it is one of this
+  /// network namespace's addresses, else in the rendezvous directory. `why`: what stood against it
+  /// where there is none.
+  std::vector<std::shared_ptr<link>> announcers(detail::context_service& of_context,
+                                                const endpoint& destination, const config& settings,
+                                                reason& why);
   /// A connection to `destination` got what it wanted: the links known for its port are enough.
   void proven(const endpoint& destination) { proven_.insert(destination); }
   /// Nobody listens there (any more): what was found is forgotten.
@@ -63,7 +67,7 @@ class local_network final : public asio::execution_context::service,
  private:
   struct place_state {
     std::map<unsigned, std::shared_ptr<link>> links;  // by k of the name
-    clock::time_point looked_at{};  // at all names
+    clock::time_point looked_at{};                    // at all names
     reason obstacle = reason::none;
   };
 
@@ -72,7 +76,8 @@ class local_network final : public asio::execution_context::service,
   void abandon_links() noexcept;
   void look(detail::context_service& of_context, const rendezvous_place& place, place_state& state,
             const config& settings, bool beyond_gaps);
-  void received(link& from, const message& what, std::span<system::descriptor> descriptors) override;
+  void received(link& from, const message& what,
+                std::span<system::descriptor> descriptors) override;
   void violated(link& from, reason why) override;
   void ended(link& from) override;
   void retire(link& from);

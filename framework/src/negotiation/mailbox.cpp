@@ -14,9 +14,12 @@ namespace {
 constexpr std::uint64_t mailbox_magic = 0x31786f626c636d73;  // "smclbox1"
 constexpr std::size_t record_header = sizeof(std::uint64_t);
 
-static_assert((mailbox_capacity & (mailbox_capacity - 1)) == 0 && mailbox_capacity >= 2 * max_message_size);
+static_assert((mailbox_capacity & (mailbox_capacity - 1)) == 0 &&
+              mailbox_capacity >= 2 * max_message_size);
 
-constexpr std::size_t record_size(std::size_t message) noexcept { return record_header + (message + 7) / 8 * 8; }
+constexpr std::size_t record_size(std::size_t message) noexcept {
+  return record_header + (message + 7) / 8 * 8;
+}
 
 std::byte* records_of(const system::shared_block& memory) noexcept {
   return memory.data() + (mailbox_size - mailbox_capacity);
@@ -40,7 +43,8 @@ void copy_out(const std::byte* ring, std::uint64_t at, std::span<std::byte> into
 }  // namespace
 
 reason mailbox::create(system::memory_budget& budget) noexcept {
-  if (const auto why = memory_.create("smc-mailbox", mailbox_size, budget); why != reason::none) return why;
+  if (const auto why = memory_.create("smc-mailbox", mailbox_size, budget); why != reason::none)
+    return why;
   header_ = new (memory_.data()) mailbox_header{};
   header_->version.store(mailbox_version, std::memory_order_relaxed);
   header_->magic.store(mailbox_magic, std::memory_order_release);
@@ -56,7 +60,8 @@ mailbox::outcome mailbox::take(std::span<std::byte> into, std::size_t& size) noe
   const std::byte* ring = records_of(memory_);
   std::uint64_t length = 0;
   copy_out(ring, taken, std::as_writable_bytes(std::span(&length, 1)));
-  if (length > into.size() || record_size(static_cast<std::size_t>(length)) > there) return outcome::violation;
+  if (length > into.size() || record_size(static_cast<std::size_t>(length)) > there)
+    return outcome::violation;
   size = static_cast<std::size_t>(length);
   copy_out(ring, taken + record_header, into.first(size));
   taken_.store(taken + record_size(size), std::memory_order_relaxed);
@@ -68,10 +73,12 @@ reason mail_sender::attach(system::descriptor file, system::descriptor doorbell,
                            system::memory_budget& budget) noexcept {
   if (attached() || !system::is_doorbell(doorbell)) return reason::protocol_error;
   system::shared_block memory;
-  if (const auto why = memory.attach(std::move(file), mailbox_size, budget); why != reason::none) return why;
+  if (const auto why = memory.attach(std::move(file), mailbox_size, budget); why != reason::none)
+    return why;
   auto* header = reinterpret_cast<mailbox_header*>(memory.data());
   if (header->magic.load(std::memory_order_acquire) != mailbox_magic) return reason::protocol_error;
-  if (header->version.load(std::memory_order_relaxed) != mailbox_version) return reason::version_mismatch;
+  if (header->version.load(std::memory_order_relaxed) != mailbox_version)
+    return reason::version_mismatch;
   memory_ = std::move(memory);
   doorbell_ = std::move(doorbell);
   header_ = header;

@@ -1,9 +1,9 @@
 #pragma once
 // The way of a link's messages between peers that are awake: shared memory, no system call.
 //
-// The memory belongs to the receiver; only this link's peer gets it. It holds one ring of records: length (8 bytes),
-// then a message of the envelope, rounded up to 8 bytes. Cursors count bytes since the beginning and have a line
-// for each side. Sleeping and waking: system/doorbell.hpp.
+// The memory belongs to the receiver; only this link's peer gets it. It holds one ring of records:
+// length (8 bytes), then a message of the envelope, rounded up to 8 bytes. Cursors count bytes
+// since the beginning and have a line for each side. Sleeping and waking: system/doorbell.hpp.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,8 @@ class mailbox {
   const system::descriptor& file() const noexcept { return memory_.file(); }
 
   bool has_mail() const noexcept {
-    return header_->written.load(std::memory_order_acquire) != taken_.load(std::memory_order_relaxed);
+    return header_->written.load(std::memory_order_acquire) !=
+           taken_.load(std::memory_order_relaxed);
   }
 
   enum class outcome { none, taken, violation };
@@ -46,7 +47,8 @@ class mailbox {
 
   bool before_sleep() noexcept {
     return system::announce_sleep(header_->sleeping, [this] {
-      return header_->written.load(std::memory_order_seq_cst) == taken_.load(std::memory_order_relaxed);
+      return header_->written.load(std::memory_order_seq_cst) ==
+             taken_.load(std::memory_order_relaxed);
     });
   }
   void after_sleep() noexcept { system::end_sleep(header_->sleeping); }
@@ -61,7 +63,8 @@ class mailbox {
 class mail_sender {
  public:
   /// protocol_error for what is no mailbox or no doorbell.
-  reason attach(system::descriptor file, system::descriptor doorbell, system::memory_budget& budget) noexcept;
+  reason attach(system::descriptor file, system::descriptor doorbell,
+                system::memory_budget& budget) noexcept;
   bool attached() const noexcept { return header_ != nullptr; }
 
   /// False: there is no room now. `wake`: a receiver that sleeps is to read it at once.

@@ -62,7 +62,8 @@ std::vector<transport*> usable_transports(const config& settings, reason& why) {
   return result;
 }
 
-std::unique_ptr<detail::connection> make_tcp_connection(asio::ip::tcp::socket& socket, detail::loop_core* loop) {
+std::unique_ptr<detail::connection> make_tcp_connection(asio::ip::tcp::socket& socket,
+                                                        detail::loop_core* loop) {
   return tcp::make_connection(socket, loop);
 }
 

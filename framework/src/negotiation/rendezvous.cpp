@@ -45,12 +45,13 @@ std::string hexadecimal(const endpoint::address_bytes& bytes) {
 
 }  // namespace
 
-std::vector<rendezvous_place> rendezvous_place::in_directory(const std::string& directory,
-                                                             const asio::ip::tcp::endpoint& listener) {
+std::vector<rendezvous_place> rendezvous_place::in_directory(
+    const std::string& directory, const asio::ip::tcp::endpoint& listener) {
   std::vector<asio::ip::address> dialled{listener.address()};
   if (listener.address().is_unspecified()) {
     dialled = interface_addresses();
-    if (listener.address().is_v4()) std::erase_if(dialled, [](const auto& a) { return !a.is_v4(); });
+    if (listener.address().is_v4())
+      std::erase_if(dialled, [](const auto& a) { return !a.is_v4(); });
   }
   std::erase_if(dialled, [](const auto& a) { return a.is_loopback(); });
   std::vector<rendezvous_place> places;
@@ -101,7 +102,8 @@ system::result<system::descriptor> call_announcer(const rendezvous_place& place,
   auto called = connect_to_name(name);
   if (called || place.is_abstract()) return called;
   if (called.error == asio::error::connection_refused) (void)remove_dead(place, name);
-  if (called.error == system::error_of(ENOENT)) return std::error_code(asio::error::connection_refused);
+  if (called.error == system::error_of(ENOENT))
+    return std::error_code(asio::error::connection_refused);
   return called;
 }
 

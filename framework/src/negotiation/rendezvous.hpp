@@ -1,13 +1,14 @@
 #pragma once
 // Where listeners announce themselves and clients find them: local SEQPACKET sockets.
 //
-// In one network namespace by an abstract name, which belongs to the namespace, as ports do, and vanishes with its
-// socket. A port number does not name one listener (127.0.0.1:P and 127.0.0.2:P, SO_REUSEPORT), so a port has several
-// names, "\0smc.<port>.<k>"; an announcer takes the first free one.
+// In one network namespace by an abstract name, which belongs to the namespace, as ports do, and
+// vanishes with its socket. A port number does not name one listener (127.0.0.1:P and 127.0.0.2:P,
+// SO_REUSEPORT), so a port has several names, "\0smc.<port>.<k>"; an announcer takes the first free
+// one.
 //
-// Between namespaces that share a folder by a file "<address>.<port>.<k>" in it, for the endpoint that clients dial. A
-// killed announcer leaves its file: whoever meets a dead one removes it, under a lock on the folder, because another
-// may just be putting a live one in its place.
+// Between namespaces that share a folder by a file "<address>.<port>.<k>" in it, for the endpoint
+// that clients dial. A killed announcer leaves its file: whoever meets a dead one removes it, under
+// a lock on the folder, because another may just be putting a live one in its place.
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -33,8 +34,8 @@ class rendezvous_place {
   rendezvous_place(std::string directory, const endpoint& listener)
       : directory_(std::move(directory)), listener_(listener) {}
 
-  /// The places of a listener that clients of other network namespaces dial: its address, or for a wildcard all
-  /// addresses of this namespace but loopback ones.
+  /// The places of a listener that clients of other network namespaces dial: its address, or for a
+  /// wildcard all addresses of this namespace but loopback ones.
   static std::vector<rendezvous_place> in_directory(const std::string& directory,
                                                     const asio::ip::tcp::endpoint& listener);
 
@@ -70,8 +71,8 @@ class announcement {
   std::uint32_t generation_ = system::fork_generation();
 };
 
-/// Connects, without waiting, to the k-th announcer of a place. connection_refused: there is none; would_block: it is
-/// too busy.
+/// Connects, without waiting, to the k-th announcer of a place. connection_refused: there is none;
+/// would_block: it is too busy.
 system::result<system::descriptor> call_announcer(const rendezvous_place& place, unsigned k);
 
 }  // namespace smc::negotiation

@@ -20,7 +20,8 @@ void server_machine::intent(link_id link, std::uint64_t attempt, actions& out) {
   }
   if (attempts_.contains(by)) return;
   link_state& l = links_[link];
-  const bool crowded = attempts_.size() >= limits_.attempts && l.attempts >= limits_.attempts_always;
+  const bool crowded =
+      attempts_.size() >= limits_.attempts && l.attempts >= limits_.attempts_always;
   if (crowded || l.attempts >= limits_.attempts_per_link) {
     out.push_back(declining(by, reason::declined_by_peer));
     return;

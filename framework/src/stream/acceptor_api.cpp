@@ -8,9 +8,12 @@
 
 namespace smc::detail {
 
-void accepted_deleter::operator()(accepted_connection* connection) const noexcept { delete connection; }
+void accepted_deleter::operator()(accepted_connection* connection) const noexcept {
+  delete connection;
+}
 
-std::shared_ptr<acceptor_core> make_acceptor(const asio::any_io_executor& executor, const config* settings) {
+std::shared_ptr<acceptor_core> make_acceptor(const asio::any_io_executor& executor,
+                                             const config* settings) {
   auto& service = context_service::of(executor);
   auto core = std::make_shared<acceptor_core>(executor, service, settings_or_default(settings));
   service.add_host(*core);
@@ -46,17 +49,20 @@ std::error_code cancel(acceptor_core& core) noexcept {
   return {};
 }
 
-std::error_code set_option(acceptor_core& core, int level, int name, const void* value, std::size_t size) noexcept {
+std::error_code set_option(acceptor_core& core, int level, int name, const void* value,
+                           std::size_t size) noexcept {
   if (!core.is_open()) return asio::error::bad_descriptor;
   return system::set_option(core.number(), level, name, value, size);
 }
 
-std::error_code get_option(const acceptor_core& core, int level, int name, void* value, std::size_t* size) noexcept {
+std::error_code get_option(const acceptor_core& core, int level, int name, void* value,
+                           std::size_t* size) noexcept {
   if (!core.is_open()) return asio::error::bad_descriptor;
   return system::get_option(core.number(), level, name, value, *size);
 }
 
-std::error_code local_endpoint(const acceptor_core& core, asio::ip::tcp::endpoint& endpoint) noexcept {
+std::error_code local_endpoint(const acceptor_core& core,
+                               asio::ip::tcp::endpoint& endpoint) noexcept {
   std::error_code error;
   endpoint = core.acceptor().local_endpoint(error);
   return error;
@@ -75,7 +81,8 @@ std::error_code wait(acceptor_core& core, asio::socket_base::wait_type what) noe
   return core.wait();
 }
 
-std::error_code accept(acceptor_core& core, const asio::any_io_executor& executor, accepted_ptr& accepted) noexcept {
+std::error_code accept(acceptor_core& core, const asio::any_io_executor& executor,
+                       accepted_ptr& accepted) noexcept {
   core.expect(executor);
   return core.accept(accepted);
 }

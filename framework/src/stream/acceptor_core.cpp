@@ -53,7 +53,8 @@ acceptor_core::~acceptor_core() {
   if (!gone_) service_.remove_host(*this);
 }
 
-// ---- the listener's life -----------------------------------------------------------------------------------
+// ---- the listener's life
+// -----------------------------------------------------------------------------------
 
 std::error_code acceptor_core::listen(int backlog) {
   std::error_code error;
@@ -81,7 +82,8 @@ void acceptor_core::announce() {
 void acceptor_core::announce_at(const rendezvous_place& place) {
   auto made = announcement::make(place);
   if (!made || service_.watch(made.value.listener().get(), *this)) return;
-  add_local_acceptor(made.value.name(), std::static_pointer_cast<acceptor_core>(shared_from_this()));
+  add_local_acceptor(made.value.name(),
+                     std::static_pointer_cast<acceptor_core>(shared_from_this()));
   announcements_.push_back(std::move(made.value));
 }
 
@@ -156,9 +158,12 @@ void acceptor_core::after_fork() noexcept {
   ready_count_ = 0;
 }
 
-// ---- arrivals ----------------------------------------------------------------------------------------------
+// ---- arrivals
+// ----------------------------------------------------------------------------------------------
 
-std::error_code acceptor_core::closed_error(unsigned char) const noexcept { return asio::error::bad_descriptor; }
+std::error_code acceptor_core::closed_error(unsigned char) const noexcept {
+  return asio::error::bad_descriptor;
+}
 
 bool acceptor_core::arm(unsigned char, operation&) noexcept {
   if (!ready_.empty()) return false;
@@ -196,9 +201,10 @@ void acceptor_core::wait_for_arrivals() {
     const guard lock(*this);
     if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
   };
-  acceptor_.async_wait(asio::socket_base::wait_read,
-                       asio::bind_cancellation_slot(
-                           stop_waiting_.slot(), asio::bind_executor(asio::system_executor(), std::move(arrived))));
+  acceptor_.async_wait(
+      asio::socket_base::wait_read,
+      asio::bind_cancellation_slot(
+          stop_waiting_.slot(), asio::bind_executor(asio::system_executor(), std::move(arrived))));
   // On a loop the wait stays, and is no work; elsewhere it ends with the last operation that waits.
   if (service_.loop()) service_.loop()->release_unit();
 }
@@ -210,7 +216,8 @@ void acceptor_core::serve_arrivals() noexcept {
   });
 }
 
-/// Accepts what TCP has ready: as much as operations wait for, or (for clients that negotiate) all there is.
+/// Accepts what TCP has ready: as much as operations wait for, or (for clients that negotiate) all
+/// there is.
 void acceptor_core::serve(bool eagerly) {
   if (!is_open() || serving_) return;
   if (std::exchange(announce_again_, false)) announce();
@@ -219,11 +226,13 @@ void acceptor_core::serve(bool eagerly) {
   for (bool more = true; more;) {
     fresh.clear();
     while (fresh.size() < accept_batch && more) {
-      const auto wanted = waiting_.load() - static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
+      const auto wanted =
+          waiting_.load() - static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
       more = (eagerly || wanted > 0) && accept_one(fresh);
     }
     if (fresh.empty()) break;
-    // Intents are sent before their TCP connections are made: after this look none of them is missing.
+    // Intents are sent before their TCP connections are made: after this look none of them is
+    // missing.
     std::vector<std::shared_ptr<link>> links;  // a link that ends goes from links_
     for (const auto& [number, weak] : links_) links.push_back(weak.lock());
     for (const auto& link : links) {
@@ -247,8 +256,9 @@ void acceptor_core::serve(bool eagerly) {
 
 /// Whether a connection may belong to a client of which nothing was heard by mail.
 bool acceptor_core::any_unclaimed(const std::vector<connection_id>& fresh) const {
-  return std::any_of(fresh.begin(), fresh.end(),
-                     [this](connection_id id) { return !machine_->claimed(pending_.at(id).tuple); });
+  return std::any_of(fresh.begin(), fresh.end(), [this](connection_id id) {
+    return !machine_->claimed(pending_.at(id).tuple);
+  });
 }
 
 bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {

@@ -1,6 +1,6 @@
 #pragma once
-// An acceptor without its types: the listening TCP socket, the announcement beside it, and the handshakes of those
-// clients that want something faster than TCP.
+// An acceptor without its types: the listening TCP socket, the announcement beside it, and the
+// handshakes of those clients that want something faster than TCP.
 #include <asio/any_io_executor.hpp>
 #include <asio/ip/tcp.hpp>
 #include <deque>
@@ -39,7 +39,9 @@ class acceptor_core final : public operation_host,
   bool is_open() const noexcept { return acceptor_.is_open(); }
   asio::ip::tcp::acceptor& acceptor() noexcept { return acceptor_; }
   const asio::ip::tcp::acceptor& acceptor() const noexcept { return acceptor_; }
-  int number() const noexcept { return const_cast<asio::ip::tcp::acceptor&>(acceptor_).native_handle(); }
+  int number() const noexcept {
+    return const_cast<asio::ip::tcp::acceptor&>(acceptor_).native_handle();
+  }
   std::error_code listen(int backlog);
   std::error_code close() noexcept;
   static void release(std::shared_ptr<acceptor_core> core) noexcept;
@@ -99,7 +101,8 @@ class acceptor_core final : public operation_host,
   void establish(const negotiation::server_action& action, actions& more);
   void hand_over_pending(const negotiation::server_action& action, bool on_transport);
   void send_decline(const negotiation::attempt_key& to, reason why);
-  negotiation::transport* choose(const negotiation::proposal& message, clc::proposal& proposed, reason& why);
+  negotiation::transport* choose(const negotiation::proposal& message, clc::proposal& proposed,
+                                 reason& why);
 
   void on_event(std::uint32_t events) noexcept override;  // of the rendezvous listeners
   void received(negotiation::link& from, const negotiation::message& what,
@@ -124,7 +127,7 @@ class acceptor_core final : public operation_host,
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;
   bool serving_ = false;
-  bool announce_again_ = false;  // inherited from the parent, and not used here yet
+  bool announce_again_ = false;        // inherited from the parent, and not used here yet
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;
 

@@ -1,4 +1,5 @@
-// The glue of the server's side: carries out what server_machine decides, with links and transports.
+// The glue of the server's side: carries out what server_machine decides, with links and
+// transports.
 #include <algorithm>
 #include <asio/error.hpp>
 #include <smc/config.hpp>
@@ -23,7 +24,8 @@ link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id());
 
 }  // namespace
 
-// ---- what comes in -----------------------------------------------------------------------------------------
+// ---- what comes in
+// -----------------------------------------------------------------------------------------
 
 /// Clients call.
 void acceptor_core::on_event(std::uint32_t) noexcept {
@@ -45,12 +47,14 @@ void acceptor_core::received(negotiation::link& from, const message& what,
   const link_id id = id_of(from);
   actions todo;
   const auto* i = std::get_if<intent>(&what);
-  if (i && !is_allowed_user(*settings_, from.peer().uid)) {  // else other users could keep our accepts waiting
+  if (i && !is_allowed_user(*settings_,
+                            from.peer().uid)) {  // else other users could keep our accepts waiting
     (void)from.send(decline_because(i->attempt, reason::other_user));
   } else if (i) {
     machine_->intent(id, i->attempt, todo);
   } else if (const auto* p = std::get_if<proposal>(&what)) {
-    proposals_.insert_or_assign(attempt_key{id, p->attempt}, stored_proposal{from.weak_from_this(), *p});
+    proposals_.insert_or_assign(attempt_key{id, p->attempt},
+                                stored_proposal{from.weak_from_this(), *p});
     machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
     // A loop accepts ahead of the program, as TCP's backlog does: the client need not wait for it.
     if (todo.empty() && !serving_) {
@@ -81,7 +85,8 @@ void acceptor_core::ended(negotiation::link& from) {
   machine_->hung_up(id_of(from), todo);
   perform(todo);
   const attempt_key first{id_of(from), 0};
-  for (auto i = proposals_.lower_bound(first); i != proposals_.end() && i->first.link == first.link;) {
+  for (auto i = proposals_.lower_bound(first);
+       i != proposals_.end() && i->first.link == first.link;) {
     i = proposals_.erase(i);
   }
   links_.erase(id_of(from));
@@ -101,11 +106,13 @@ void acceptor_core::on_deadline(clock::time_point now) noexcept {
 
 void acceptor_core::watch_deadline() {
   auto when = machine_->next_deadline();
-  if (const auto resume = paused_until_.load(); resume > clock::now()) when = std::min(when.value_or(resume), resume);
+  if (const auto resume = paused_until_.load(); resume > clock::now())
+    when = std::min(when.value_or(resume), resume);
   if (when) service_.watch_deadline(*this, *when);
 }
 
-// ---- what the machine asks for -----------------------------------------------------------------------------
+// ---- what the machine asks for
+// -----------------------------------------------------------------------------
 
 void acceptor_core::perform(actions& todo) {
   // Carrying out an action may lead to further ones, which come behind those already asked for.
@@ -149,7 +156,8 @@ void acceptor_core::act(const server_action& action, actions& more) {
   }
 }
 
-negotiation::transport* acceptor_core::choose(const proposal& message, clc::proposal& proposed, reason& why) {
+negotiation::transport* acceptor_core::choose(const proposal& message, clc::proposal& proposed,
+                                              reason& why) {
   bool offers_smcd = false;
   if (!message.clc.empty()) {
     const auto decoded = clc::decode_proposal(message.clc);
@@ -175,7 +183,8 @@ void acceptor_core::answer(const server_action& action, actions& more) {
   const auto stored = proposals_.find(action.by);
   const auto link = stored == proposals_.end() ? nullptr : stored->second.link.lock();
   reason why = link ? reason::none : reason::rendezvous_unreachable;
-  if (why == reason::none && !is_allowed_user(*settings_, link->peer().uid)) why = reason::other_user;
+  if (why == reason::none && !is_allowed_user(*settings_, link->peer().uid))
+    why = reason::other_user;
   negotiation::accept message;
   offer given;
   if (why == reason::none) p.chosen = choose(stored->second.message, p.proposed, why);
@@ -235,7 +244,8 @@ void acceptor_core::hand_over_pending(const server_action& action, bool on_trans
     accepted->outcome.name = p.chosen->name();
     accepted->outcome.peer = p.link->peer();
   } else {
-    accepted->outcome.reason = make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
+    accepted->outcome.reason =
+        make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
     if (settings_->fallback == fallback_policy::forbid) {  // refused, as the configuration wants it
       system::reset_on_close(accepted->socket);
       return;

@@ -36,17 +36,21 @@ context_service::context_service(asio::execution_context& context)
 
 context_service& context_service::of(const asio::any_io_executor& executor) {
   auto& context = asio::query(executor, asio::execution::context);
-  // Services shut down in reverse order: the reactor must be older than this one, which uses it until then.
-  if (!asio::has_service<context_service>(context)) asio::ip::tcp::socket creates_the_reactor(executor);
+  // Services shut down in reverse order: the reactor must be older than this one, which uses it
+  // until then.
+  if (!asio::has_service<context_service>(context))
+    asio::ip::tcp::socket creates_the_reactor(executor);
   return asio::use_service<context_service>(context);
 }
 
-asio::any_io_executor context_service::socket_executor(const asio::any_io_executor& executor) const {
+asio::any_io_executor context_service::socket_executor(
+    const asio::any_io_executor& executor) const {
   if (loop_) return loop_->context().get_executor();
   return executor;
 }
 
-// ---- exclusive sections ------------------------------------------------------------------------------------
+// ---- exclusive sections
+// ------------------------------------------------------------------------------------
 
 void context_service::enter() noexcept {
   mutex_.lock();
@@ -67,7 +71,8 @@ void context_service::defer(std::function<void()> call) {
   leave();
 }
 
-// ---- descriptors and deadlines -----------------------------------------------------------------------------
+// ---- descriptors and deadlines
+// -----------------------------------------------------------------------------
 
 std::error_code context_service::open_control() {
   if (control_) return {};
@@ -96,8 +101,9 @@ std::error_code context_service::open_control() {
 std::error_code context_service::watch(int descriptor, descriptor_watcher& watcher) {
   const std::lock_guard lock(mutex_);
   if (const auto error = open_control()) return error;
-  if (const auto error = system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLRDHUP,
-                                              static_cast<std::uint64_t>(descriptor))) {
+  if (const auto error =
+          system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLRDHUP,
+                               static_cast<std::uint64_t>(descriptor))) {
     return error;
   }
   watched_[descriptor] = &watcher;
@@ -172,7 +178,8 @@ void context_service::expire() noexcept {
   if (!deadlines_.empty() && !timer_set_) set_timer(deadlines_.begin()->first);
 }
 
-// ---- waking ------------------------------------------------------------------------------------------------
+// ---- waking
+// ------------------------------------------------------------------------------------------------
 
 std::error_code context_service::doorbell(int& descriptor) {
   const std::lock_guard lock(wake_mutex_);
@@ -248,57 +255,61 @@ void context_service::attach(const asio::any_io_executor& executor) {
 
 void context_service::wait_for_doorbell() {
   doorbell_pending_ = true;
-  // On the system executor a handler runs where the reactor found the event, outside any strand of the user.
+  // On the system executor a handler runs where the reactor found the event, outside any strand of
+  // the user.
   doorbell_wait_->async_read_some(
       asio::buffer(&rings_, sizeof rings_),
-      asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code, std::size_t) {
-        if (loop_) {  // the loop polls its sources in the next turn
-          loop_->internal_handler();
-          loop_->retake_unit();
-        }
-        if (made != renewals_) return;  // the parent's, in its child
-        if (loop_) {
-          wait_for_doorbell();
-          return;
-        }
-        {
-          const std::lock_guard lock(wake_mutex_);
-          doorbell_pending_ = false;
-          ++handling_;
-        }
-        // A peer that never stops must not keep this thread: handled() sees what is left.
-        bool found = true;
-        for (int rounds = 0; found && rounds < most_poll_rounds; ++rounds) {
-          found = false;
-          for (const auto& source : sources()) found |= source->poll();
-        }
-        handled();
-      }));
+      asio::bind_executor(asio::system_executor(),
+                          [this, made = renewals_](std::error_code, std::size_t) {
+                            if (loop_) {  // the loop polls its sources in the next turn
+                              loop_->internal_handler();
+                              loop_->retake_unit();
+                            }
+                            if (made != renewals_) return;  // the parent's, in its child
+                            if (loop_) {
+                              wait_for_doorbell();
+                              return;
+                            }
+                            {
+                              const std::lock_guard lock(wake_mutex_);
+                              doorbell_pending_ = false;
+                              ++handling_;
+                            }
+                            // A peer that never stops must not keep this thread: handled() sees
+                            // what is left.
+                            bool found = true;
+                            for (int rounds = 0; found && rounds < most_poll_rounds; ++rounds) {
+                              found = false;
+                              for (const auto& source : sources()) found |= source->poll();
+                            }
+                            handled();
+                          }));
   if (loop_) loop_->release_unit();
 }
 
 void context_service::wait_for_control() {
   control_pending_ = true;
-  control_wait_->async_wait(asio::posix::stream_descriptor::wait_read,
-                            asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code error) {
-                              if (loop_) {
-                                loop_->internal_handler();
-                                loop_->retake_unit();
-                              }
-                              if (made != renewals_) return;
-                              if (loop_) {
-                                if (!error) poll_descriptors();
-                                wait_for_control();
-                                return;
-                              }
-                              {
-                                const std::lock_guard lock(wake_mutex_);
-                                control_pending_ = false;
-                                ++handling_;
-                              }
-                              if (!error) poll_descriptors();
-                              handled();
-                            }));
+  control_wait_->async_wait(
+      asio::posix::stream_descriptor::wait_read,
+      asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code error) {
+        if (loop_) {
+          loop_->internal_handler();
+          loop_->retake_unit();
+        }
+        if (made != renewals_) return;
+        if (loop_) {
+          if (!error) poll_descriptors();
+          wait_for_control();
+          return;
+        }
+        {
+          const std::lock_guard lock(wake_mutex_);
+          control_pending_ = false;
+          ++handling_;
+        }
+        if (!error) poll_descriptors();
+        handled();
+      }));
   if (loop_) loop_->release_unit();
 }
 
@@ -337,8 +348,8 @@ bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noex
     const std::lock_guard lock(wake_mutex_);
     asleep = before_sleep();
   }
-  std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0}, pollfd{doorbell_.get(), POLLIN, 0},
-                                pollfd{descriptor, POLLIN, 0}};
+  std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0},
+                                pollfd{doorbell_.get(), POLLIN, 0}, pollfd{descriptor, POLLIN, 0}};
   (void)system::poll(entries, asleep ? limit : std::chrono::milliseconds(0));
   // Whoever else waits for the doorbell learns from this thread what it rang for.
   if ((entries[1].revents & POLLIN) != 0) (void)system::clear(doorbell_);
@@ -357,7 +368,8 @@ bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noex
   return true;
 }
 
-void context_service::waiting_changed(int difference, const asio::any_io_executor& executor) noexcept {
+void context_service::waiting_changed(int difference,
+                                      const asio::any_io_executor& executor) noexcept {
   if (loop_) return;
   const std::lock_guard lock(wake_mutex_);
   waiting_ += difference;
@@ -396,7 +408,8 @@ void context_service::forget_waits() noexcept {
   control_wait_.reset();
 }
 
-// ---- fork --------------------------------------------------------------------------------------------------
+// ---- fork
+// --------------------------------------------------------------------------------------------------
 
 void context_service::notify_fork(asio::execution_context::fork_event event) {
   if (event == asio::execution_context::fork_child) exclusively([] {});
@@ -428,7 +441,8 @@ void context_service::renew() noexcept {
   }
 }
 
-// ---- the end of the context --------------------------------------------------------------------------------
+// ---- the end of the context
+// --------------------------------------------------------------------------------
 
 void context_service::add_host(operation_host& host) {
   const std::lock_guard lock(hosts_mutex_);
@@ -444,7 +458,8 @@ void context_service::remove_host(operation_host& host) noexcept {
 }
 
 void context_service::shutdown() {
-  // Handlers of pending operations are destroyed, not called; what they own may destroy further hosts.
+  // Handlers of pending operations are destroyed, not called; what they own may destroy further
+  // hosts.
   for (;;) {
     std::shared_ptr<operation_host> host;
     {

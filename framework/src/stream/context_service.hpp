@@ -1,10 +1,11 @@
 #pragma once
 // What the library keeps for each execution context: who waits there, and how they are woken.
 //
-// Two descriptors wake a context: the doorbell (an eventfd that peers ring), and one epoll set holding every
-// other descriptor of the library (rendezvous sockets, pidfds, a timer). An event_loop is attached to both for
-// good, without counting as work; another context waits on them only while a user's operation waits, so that
-// run() and join() return as if the library were not there.
+// Two descriptors wake a context: the doorbell (an eventfd that peers ring), and one epoll set
+// holding every other descriptor of the library (rendezvous sockets, pidfds, a timer). An
+// event_loop is attached to both for good, without counting as work; another context waits on them
+// only while a user's operation waits, so that run() and join() return as if the library were not
+// there.
 #include <array>
 #include <asio/any_io_executor.hpp>
 #include <asio/execution_context.hpp>
@@ -43,7 +44,8 @@ class deadline_watcher {
   ~deadline_watcher() = default;
 };
 
-/// Told, exclusively, that this is the child of a fork(): what it shares with peers is its parent's.
+/// Told, exclusively, that this is the child of a fork(): what it shares with peers is its
+/// parent's.
 class fork_watcher {
  public:
   virtual void after_fork() noexcept = 0;
@@ -70,15 +72,15 @@ class context_service final : public asio::execution_context::service, private p
   static context_service& of(const asio::any_io_executor& executor);
 
   loop_core* loop() const noexcept { return loop_; }
-  /// For sockets of the library whose user said `executor`. On an event_loop their waits are the library's own
-  /// business: they run in the inner context, uncounted.
+  /// For sockets of the library whose user said `executor`. On an event_loop their waits are the
+  /// library's own business: they run in the inner context, uncounted.
   asio::any_io_executor socket_executor(const asio::any_io_executor& executor) const;
   /// Distinguishes contexts of this process (and its forks) from each other.
   std::uint32_t number() const noexcept { return number_; }
 
-  /// Handshake state of this context (links, attempts, acceptors, the watched descriptors) belongs to whoever
-  /// is inside: on an event_loop its thread (f may be run there a little later), elsewhere the mutex' owner.
-  /// Not to be nested for two contexts.
+  /// Handshake state of this context (links, attempts, acceptors, the watched descriptors) belongs
+  /// to whoever is inside: on an event_loop its thread (f may be run there a little later),
+  /// elsewhere the mutex' owner. Not to be nested for two contexts.
   template <typename F>
   void exclusively(F&& f) {
     if (loop_) {
@@ -103,21 +105,21 @@ class context_service final : public asio::execution_context::service, private p
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
   void poll_descriptors() noexcept;
 
-  /// For a blocked caller, which no running loop may serve: sleeps until a peer, a watched descriptor or `descriptor`
-  /// has something, at most `limit`, then takes in what there is. False, at once: another thread runs the loop and
-  /// does it.
+  /// For a blocked caller, which no running loop may serve: sleeps until a peer, a watched
+  /// descriptor or `descriptor` has something, at most `limit`, then takes in what there is. False,
+  /// at once: another thread runs the loop and does it.
   bool wait(std::chrono::milliseconds limit, int descriptor = -1) noexcept;
 
-  /// Link groups of this context, with which it goes to sleep and wakes up. Any thread; on an event_loop that another
-  /// thread runs the source is polled a little later.
+  /// Link groups of this context, with which it goes to sleep and wakes up. Any thread; on an
+  /// event_loop that another thread runs the source is polled a little later.
   void add_source(std::shared_ptr<wake_source> source);
   /// For a blocked caller, which no running loop may serve: takes in what peers say of connections.
   void poll_sources() noexcept;
   /// The eventfd that peers ring. Made at the first call. Any thread.
   std::error_code doorbell(int& descriptor);
 
-  /// A call that blocks its thread. What peers say meanwhile is taken in, but runs no handler of the user's inside it:
-  /// on TCP it would not either.
+  /// A call that blocks its thread. What peers say meanwhile is taken in, but runs no handler of
+  /// the user's inside it: on TCP it would not either.
   class blocking_call {
    public:
     blocking_call() noexcept;
@@ -141,9 +143,11 @@ class context_service final : public asio::execution_context::service, private p
   bool before_sleep() noexcept override;
   void after_sleep() noexcept override;
 
-  /// In a child of fork(): gives up what is the parent's. Sources know by themselves not to touch it.
+  /// In a child of fork(): gives up what is the parent's. Sources know by themselves not to touch
+  /// it.
   void check_fork() noexcept {
-    if (generation_ != system::fork_generation()) [[unlikely]] renew();
+    if (generation_ != system::fork_generation()) [[unlikely]]
+      renew();
   }
   void renew() noexcept;
   void enter() noexcept;
@@ -195,7 +199,7 @@ class context_service final : public asio::execution_context::service, private p
   mutable std::recursive_mutex wake_mutex_;  // guards what follows, where there is no loop
   system::descriptor doorbell_;
   std::vector<std::shared_ptr<wake_source>> sources_;
-  int polling_ = 0;  // sources_, by the loop's thread
+  int polling_ = 0;                                // sources_, by the loop's thread
   std::optional<asio::any_io_executor> executor_;  // of whoever waited first
   std::optional<asio::posix::stream_descriptor> doorbell_wait_;
   std::optional<asio::posix::stream_descriptor> control_wait_;

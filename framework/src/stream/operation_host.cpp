@@ -72,7 +72,8 @@ void operation_host::start(operation& op, bool direct) {
       if (op) op->table_->finish(*op, false);
     }
   };
-  exclusively([this, waiting = pending(op)]() mutable { start_here(*std::exchange(waiting.op, nullptr)); });
+  exclusively(
+      [this, waiting = pending(op)]() mutable { start_here(*std::exchange(waiting.op, nullptr)); });
 }
 
 void operation_host::start_here(operation& op) {

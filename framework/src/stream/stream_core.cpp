@@ -22,7 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds wait_slice{100};  // between looks for the peer's death
 
 /// Counts one try of a request: the request itself once, what it moved.
-void count(direction_counters& counters, bool& counted, std::size_t size, const transfer_result& result) noexcept {
+void count(direction_counters& counters, bool& counted, std::size_t size,
+           const transfer_result& result) noexcept {
   const bool waits = result.error == asio::error::would_block;
   if (!counted && (waits || result.bytes != 0)) {
     counted = true;
@@ -67,11 +68,14 @@ void stream_core::side::ready() noexcept {
                               context_service::in_blocking_call());
 }
 
-// ---- the connection's life ---------------------------------------------------------------------------------
+// ---- the connection's life
+// ---------------------------------------------------------------------------------
 
 std::error_code stream_core::open(const asio::ip::tcp& protocol) { return tcp_.open(protocol); }
 
-std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) { return tcp_.bind(endpoint); }
+std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) {
+  return tcp_.bind(endpoint);
+}
 
 std::error_code stream_core::settle(established&& outcome) {
   if (!outcome.carrier) {
@@ -152,9 +156,11 @@ std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noe
   return error;
 }
 
-// ---- options -----------------------------------------------------------------------------------------------
+// ---- options
+// -----------------------------------------------------------------------------------------------
 
-std::error_code stream_core::set_option(int level, int name, const void* value, std::size_t size) noexcept {
+std::error_code stream_core::set_option(int level, int name, const void* value,
+                                        std::size_t size) noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
   if (const auto error = system::set_option(tcp_.number(), level, name, value, size)) return error;
   if (level != SOL_SOCKET) return {};
@@ -169,16 +175,19 @@ std::error_code stream_core::set_option(int level, int name, const void* value, 
   return {};
 }
 
-std::error_code stream_core::get_option(int level, int name, void* value, std::size_t* size) const noexcept {
+std::error_code stream_core::get_option(int level, int name, void* value,
+                                        std::size_t* size) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
   return system::get_option(tcp_.number(), level, name, value, *size);
 }
 
-std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint, bool remote) const noexcept {
+std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint,
+                                      bool remote) const noexcept {
   return tcp_.endpoint(endpoint, remote);
 }
 
-// ---- blocking calls ----------------------------------------------------------------------------------------
+// ---- blocking calls
+// ----------------------------------------------------------------------------------------
 
 std::error_code stream_core::not_usable(bool writing) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
@@ -311,7 +320,8 @@ connection_statistics stream_core::statistics() const {
   return record_ ? record_->snapshot() : connection_statistics();
 }
 
-// ---- operations --------------------------------------------------------------------------------------------
+// ---- operations
+// --------------------------------------------------------------------------------------------
 
 void* stream_core::target(unsigned char queue) noexcept {
   return connection_ || queue == connect_queue ? this : nullptr;
@@ -389,7 +399,8 @@ bool stream_core::wait_step(operation& op, asio::socket_base::wait_type what) no
   return false;
 }
 
-bool stream_core::prepare_step(operation& op, std::size_t min, asio::mutable_buffer& room) noexcept {
+bool stream_core::prepare_step(operation& op, std::size_t min,
+                               asio::mutable_buffer& room) noexcept {
   op.error = connection_->prepare(min, static_cast<std::size_t>(-1), room);
   if (op.error != asio::error::would_block) return true;
   op.error.clear();
@@ -405,7 +416,8 @@ bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& 
   return false;
 }
 
-// ---- connecting --------------------------------------------------------------------------------------------
+// ---- connecting
+// --------------------------------------------------------------------------------------------
 
 std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept {
   if (connection_) return asio::error::already_connected;
@@ -438,7 +450,8 @@ void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
   });
 }
 
-void stream_core::connected(const connect_attempt& attempt, std::error_code error, established&& outcome) {
+void stream_core::connected(const connect_attempt& attempt, std::error_code error,
+                            established&& outcome) {
   {
     const guard lock(*this);
     if (attempt_.get() != &attempt) return;  // cancelled or closed meanwhile

@@ -1,6 +1,6 @@
 #pragma once
-// A stream without its types: the TCP connection that owns the ports, the connection that carries the bytes
-// (over TCP itself or something faster), and the operations that wait on it.
+// A stream without its types: the TCP connection that owns the ports, the connection that carries
+// the bytes (over TCP itself or something faster), and the operations that wait on it.
 #include <asio/any_io_executor.hpp>
 #include <asio/ip/tcp.hpp>
 #include <memory>
@@ -19,8 +19,8 @@ namespace smc::detail {
 class connect_attempt;
 struct accepted_connection;
 
-/// What the program handed in, checked (std::invalid_argument), or the process's default, which lives as long as the
-/// program.
+/// What the program handed in, checked (std::invalid_argument), or the process's default, which
+/// lives as long as the program.
 std::shared_ptr<const config> settings_or_default(const config* settings);
 
 /// What a handshake (or the lack of one) led to.
@@ -73,8 +73,10 @@ class stream_core final : public operation_host {
   void connected(const connect_attempt& attempt, std::error_code error, established&& outcome);
 
   // The performing halves of operations, with the lock held; false: would block.
-  bool read_step(operation& op, std::span<const asio::mutable_buffer> buffers, std::size_t& n) noexcept;
-  bool write_step(operation& op, std::span<const asio::const_buffer> buffers, std::size_t& n) noexcept;
+  bool read_step(operation& op, std::span<const asio::mutable_buffer> buffers,
+                 std::size_t& n) noexcept;
+  bool write_step(operation& op, std::span<const asio::const_buffer> buffers,
+                  std::size_t& n) noexcept;
   bool wait_step(operation& op, asio::socket_base::wait_type what) noexcept;
   bool prepare_step(operation& op, std::size_t min, asio::mutable_buffer& room) noexcept;
   bool data_step(operation& op, std::size_t min, asio::const_buffer& bytes) noexcept;
@@ -109,7 +111,9 @@ class stream_core final : public operation_host {
   bool arm(unsigned char queue, operation& head) noexcept override;
   void disarm(unsigned char queue) noexcept override;
   void disarmed() noexcept override;
-  void waiting_changed(int difference) noexcept override { service_.waiting_changed(difference, executor_); }
+  void waiting_changed(int difference) noexcept override {
+    service_.waiting_changed(difference, executor_);
+  }
 
   std::error_code not_usable(bool writing) const noexcept;
   template <typename Try>
@@ -131,7 +135,8 @@ class stream_core final : public operation_host {
   side read_side_;
   side write_side_;
   std::array<std::size_t, 2> wanted_{1, 1};  // by the heads of the read and the write queue
-  std::optional<asio::any_io_executor> leftover_work_;  // committed bytes that the transport still holds
+  std::optional<asio::any_io_executor>
+      leftover_work_;  // committed bytes that the transport still holds
   std::optional<connection_record> record_;
   std::size_t receive_size_ = 0;
   std::size_t send_size_ = 0;

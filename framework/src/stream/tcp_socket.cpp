@@ -46,7 +46,9 @@ std::error_code tcp_socket::connect(const asio::ip::tcp::endpoint& to, bool wait
   return error;
 }
 
-std::error_code tcp_socket::pending_error() const noexcept { return system::pending_error(number()); }
+std::error_code tcp_socket::pending_error() const noexcept {
+  return system::pending_error(number());
+}
 
 std::error_code tcp_socket::enter_reactor() {
   if (!bare_) return {};
@@ -62,7 +64,8 @@ std::error_code tcp_socket::bind(const asio::ip::tcp::endpoint& endpoint) {
   return error;
 }
 
-std::error_code tcp_socket::endpoint(asio::ip::tcp::endpoint& endpoint, bool remote) const noexcept {
+std::error_code tcp_socket::endpoint(asio::ip::tcp::endpoint& endpoint,
+                                     bool remote) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
   const auto found = remote ? system::remote_endpoint(number()) : system::local_endpoint(number());
   if (found) endpoint = found.value;

@@ -8,10 +8,9 @@
 
 namespace smc::detail {
 
-/// Bare as long as nobody waits for it, and unknown to the reactor, which would cost several system calls for each
-/// connection; under another transport it stays so. Becomes a socket of Asio's where somebody waits, or wants to have
-/// it before it is connected.
-/// Threading: as Asio's sockets.
+/// Bare as long as nobody waits for it, and unknown to the reactor, which would cost several system
+/// calls for each connection; under another transport it stays so. Becomes a socket of Asio's where
+/// somebody waits, or wants to have it before it is connected. Threading: as Asio's sockets.
 class tcp_socket {
  public:
   explicit tcp_socket(const asio::any_io_executor& executor) : socket_(executor) {}

@@ -39,7 +39,8 @@ void for_each_registered(F&& f) noexcept {
   }
 }
 
-// Not /dev/null: a reactor that goes on in the child watches its descriptors again, and epoll refuses files.
+// Not /dev/null: a reactor that goes on in the child watches its descriptors again, and epoll
+// refuses files.
 int open_placeholder() noexcept { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 }  // namespace

@@ -10,9 +10,9 @@ namespace smc::system {
 /// Owns one file descriptor.
 ///
 /// Guarantees: close-on-exec (whoever makes the descriptor sees to it); in a child of fork() the
-/// number refers to an eventfd that nobody rings, so that the child neither keeps the parent's connections alive nor
-/// speaks on them, and closing it there is safe. Threading: distinct objects may be used by
-/// distinct threads.
+/// number refers to an eventfd that nobody rings, so that the child neither keeps the parent's
+/// connections alive nor speaks on them, and closing it there is safe. Threading: distinct objects
+/// may be used by distinct threads.
 class descriptor {
  public:
   /// Numbers from here on are refused by adopt(): the fork handler's table ends here.
@@ -50,8 +50,8 @@ class descriptor {
 };
 
 namespace detail {
-/// Puts a silent eventfd over every registered descriptor. Async-signal-safe; called in the child of a
-/// fork.
+/// Puts a silent eventfd over every registered descriptor. Async-signal-safe; called in the child
+/// of a fork.
 void neutralise_registered_descriptors() noexcept;
 }  // namespace detail
 

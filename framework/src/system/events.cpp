@@ -1,9 +1,9 @@
 #include "system/events.hpp"
 
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -21,7 +21,8 @@ struct [[nodiscard]] result {
 };
 
 inline std::error_code error_of(int number) noexcept {
-  // Asio's category, not the standard library's: else a code would differ from Asio's own of the same number.
+  // Asio's category, not the standard library's: else a code would differ from Asio's own of the
+  // same number.
   return std::error_code(number, asio::error::get_system_category());
 }
 inline std::error_code last_error() noexcept { return error_of(errno); }

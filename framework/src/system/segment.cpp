@@ -50,8 +50,7 @@ result<segment> segment::create(const char* name, std::size_t size) noexcept {
   return segment(std::move(file.value), size);
 }
 
-result<segment> segment::attach(descriptor file,
-                                        std::size_t expected_size) noexcept {
+result<segment> segment::attach(descriptor file, std::size_t expected_size) noexcept {
   const auto invalid = error_of(EINVAL);
   const auto seals = get_seals(file);
   if (seals.error) return seals.error;

@@ -21,15 +21,13 @@ class segment {
   static result<segment> create(const char* name, std::size_t size) noexcept;
   /// One that a peer sent. EINVAL unless it is a memory file with exactly our seals, the expected
   /// size, and no holes: touching anything else could end this process.
-  static result<segment> attach(descriptor file,
-                                        std::size_t expected_size) noexcept;
+  static result<segment> attach(descriptor file, std::size_t expected_size) noexcept;
 
   const descriptor& file() const noexcept { return file_; }
   std::size_t size() const noexcept { return size_; }
 
  private:
-  segment(descriptor file, std::size_t size) noexcept
-      : file_(std::move(file)), size_(size) {}
+  segment(descriptor file, std::size_t size) noexcept : file_(std::move(file)), size_(size) {}
 
   descriptor file_;
   std::size_t size_ = 0;

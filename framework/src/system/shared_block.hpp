@@ -8,13 +8,14 @@
 
 namespace smc::system {
 
-/// Ours, which a peer writes into, or a peer's, which we do. Move-only; empty until create() or attach() succeeded.
+/// Ours, which a peer writes into, or a peer's, which we do. Move-only; empty until create() or
+/// attach() succeeded.
 class shared_block {
  public:
   /// Makes one: its bytes and its mapping are taken from `budget`.
   reason create(const char* name, std::size_t size, memory_budget& budget) noexcept;
-  /// Maps one that a peer sent: the bytes are the peer's, the mapping is ours. protocol_error unless it is sealed, whole
-  /// and of that size.
+  /// Maps one that a peer sent: the bytes are the peer's, the mapping is ours. protocol_error
+  /// unless it is sealed, whole and of that size.
   reason attach(descriptor file, std::size_t size, memory_budget& budget) noexcept;
 
   const descriptor& file() const noexcept { return memory_.file(); }

@@ -35,7 +35,8 @@ std::error_code connect_to(const descriptor& socket, const local_address& where)
 result<descriptor> accept_from(const descriptor& listener, bool non_blocking) noexcept;
 /// Removes a socket's file.
 std::error_code remove_file(const char* path) noexcept;
-/// Locks a folder against all others who do so, until the descriptor is closed. would_block: another has it.
+/// Locks a folder against all others who do so, until the descriptor is closed. would_block:
+/// another has it.
 result<descriptor> lock_directory(const char* path) noexcept;
 
 /// A message may carry at most this many descriptors.

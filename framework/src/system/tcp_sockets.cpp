@@ -61,13 +61,16 @@ result<asio::ip::tcp::endpoint> remote_endpoint(int socket) noexcept {
   return endpoint_of(socket, &::getpeername);
 }
 
-std::error_code set_option(int socket, int level, int name, const void* value, std::size_t size) noexcept {
+std::error_code set_option(int socket, int level, int name, const void* value,
+                           std::size_t size) noexcept {
   if (const int e = injected(call::socket_option)) return error_of(e);
-  return ::setsockopt(socket, level, name, value, static_cast<socklen_t>(size)) == 0 ? std::error_code()
-                                                                                     : last_error();
+  return ::setsockopt(socket, level, name, value, static_cast<socklen_t>(size)) == 0
+             ? std::error_code()
+             : last_error();
 }
 
-std::error_code get_option(int socket, int level, int name, void* value, std::size_t& size) noexcept {
+std::error_code get_option(int socket, int level, int name, void* value,
+                           std::size_t& size) noexcept {
   if (const int e = injected(call::socket_option)) return error_of(e);
   auto length = static_cast<socklen_t>(size);
   if (::getsockopt(socket, level, name, value, &length) != 0) return last_error();

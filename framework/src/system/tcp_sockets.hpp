@@ -13,8 +13,8 @@ namespace smc::system {
 result<descriptor> create_tcp_socket(const asio::ip::tcp& protocol) noexcept;
 /// Begins to connect. in_progress: tcp_connected() tells how it went.
 std::error_code connect_tcp(const descriptor& socket, const asio::ip::tcp::endpoint& to) noexcept;
-/// How a connect that is in progress ended; in_progress where it did not within `limit`. To an address of this host
-/// the connection stands when connect_tcp() returns.
+/// How a connect that is in progress ended; in_progress where it did not within `limit`. To an
+/// address of this host the connection stands when connect_tcp() returns.
 std::error_code tcp_connected(const descriptor& socket, std::chrono::milliseconds limit) noexcept;
 
 /// SO_ERROR
@@ -22,8 +22,10 @@ std::error_code pending_error(int socket) noexcept;
 
 result<asio::ip::tcp::endpoint> local_endpoint(int socket) noexcept;
 result<asio::ip::tcp::endpoint> remote_endpoint(int socket) noexcept;
-std::error_code set_option(int socket, int level, int name, const void* value, std::size_t size) noexcept;
-std::error_code get_option(int socket, int level, int name, void* value, std::size_t& size) noexcept;
+std::error_code set_option(int socket, int level, int name, const void* value,
+                           std::size_t size) noexcept;
+std::error_code get_option(int socket, int level, int name, void* value,
+                           std::size_t& size) noexcept;
 
 /// One connection of a listening TCP socket (its number), with its two ends.
 struct accepted_tcp {

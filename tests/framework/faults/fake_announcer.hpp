@@ -51,7 +51,8 @@ class fake_announcer {
  public:
   explicit fake_announcer(std::uint16_t port, unsigned k = 0, int backlog = 16)
       : listener_(taken(system::create_socket(AF_UNIX, SOCK_SEQPACKET, 0, true))) {
-    const auto where = taken(system::local_address::of(negotiation::rendezvous_place(port).name(k)));
+    const auto where =
+        taken(system::local_address::of(negotiation::rendezvous_place(port).name(k)));
     if (auto error = system::bind_to(listener_, where)) throw std::system_error(error);
     if (auto error = system::listen_on(listener_, backlog)) throw std::system_error(error);
   }

@@ -1,4 +1,5 @@
-// The mailbox alone: what is sent comes out whole and in order, and nothing of what a peer writes is believed.
+// The mailbox alone: what is sent comes out whole and in order, and nothing of what a peer writes
+// is believed.
 #include "negotiation/mailbox.hpp"
 
 #include <gtest/gtest.h>
@@ -48,8 +49,9 @@ class Mailbox : public testing::Test {
     std::array<std::byte, max_message_size> buffer;
     std::size_t size = 0;
     last = box.take(buffer, size);
-    return last == mailbox::outcome::taken ? bytes(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size))
-                                           : bytes();
+    return last == mailbox::outcome::taken
+               ? bytes(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size))
+               : bytes();
   }
   mailbox_header& header() { return *reinterpret_cast<mailbox_header*>(peers_view.data()); }
   bool rung() { return system::clear(bell).value; }
@@ -111,7 +113,8 @@ TEST_F(Mailbox, TwoThreadsNeverLoseAMessageNorAWakeUp) {
       ++i;
     } else if (box.before_sleep()) {
       std::array<pollfd, 1> entry{pollfd{bell.get(), POLLIN, 0}};
-      ASSERT_EQ(system::poll(entry, std::chrono::seconds(20)).value, 1) << "a wake-up was lost at " << i;
+      ASSERT_EQ(system::poll(entry, std::chrono::seconds(20)).value, 1)
+          << "a wake-up was lost at " << i;
       (void)rung();
       box.after_sleep();
     }
@@ -120,7 +123,8 @@ TEST_F(Mailbox, TwoThreadsNeverLoseAMessageNorAWakeUp) {
 }
 
 TEST_F(Mailbox, CursorBeyondTheRingIsAViolation) {
-  for (const std::uint64_t lie : {std::uint64_t{1}, std::uint64_t{mailbox_capacity + 8}, ~std::uint64_t{0}}) {
+  for (const std::uint64_t lie :
+       {std::uint64_t{1}, std::uint64_t{mailbox_capacity + 8}, ~std::uint64_t{0}}) {
     header().written.store(lie);
     EXPECT_TRUE(next().empty());
     EXPECT_EQ(last, mailbox::outcome::violation) << lie;
@@ -130,8 +134,8 @@ TEST_F(Mailbox, CursorBeyondTheRingIsAViolation) {
 TEST_F(Mailbox, LengthBeyondWhatWasWrittenIsAViolation) {
   ASSERT_TRUE(sender.send(letter(100, 0), false));
   std::byte* record = peers_view.data() + (mailbox_size - mailbox_capacity);
-  for (const std::uint64_t lie : {std::uint64_t{105}, std::uint64_t{max_message_size + 1}, ~std::uint64_t{0},
-                                  ~std::uint64_t{0} - 7}) {
+  for (const std::uint64_t lie : {std::uint64_t{105}, std::uint64_t{max_message_size + 1},
+                                  ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
     std::memcpy(record, &lie, sizeof lie);
     EXPECT_TRUE(next().empty());
     EXPECT_EQ(last, mailbox::outcome::violation) << lie;
@@ -149,7 +153,8 @@ TEST_F(Mailbox, SenderDoesNotBelieveTheReceiversCursor) {
 TEST_F(Mailbox, OtherMemoryOrAnotherVersionIsRefused) {
   const auto attach = [this](const system::descriptor& file, const system::descriptor& doorbell) {
     mail_sender other;
-    return other.attach(std::move(file.duplicate().value), std::move(doorbell.duplicate().value), budget);
+    return other.attach(std::move(file.duplicate().value), std::move(doorbell.duplicate().value),
+                        budget);
   };
   auto empty = system::segment::create("smc-test", mailbox_size);
   ASSERT_TRUE(empty);

@@ -17,7 +17,9 @@ namespace {
 
 using namespace negotiation;
 
-asio::ip::tcp::endpoint at(const char* address, std::uint16_t port) { return {asio::ip::make_address(address), port}; }
+asio::ip::tcp::endpoint at(const char* address, std::uint16_t port) {
+  return {asio::ip::make_address(address), port};
+}
 
 class RendezvousDirectory : public testing::Test {
  protected:
@@ -61,7 +63,8 @@ TEST_F(RendezvousDirectory, AnnouncerIsFoundAndItsFileGoesWithIt) {
     EXPECT_TRUE(answers(0));
   }
   EXPECT_EQ(files(), 0U);
-  EXPECT_EQ(call_announcer(*place, 0).error, asio::error::connection_refused) << "as if nobody were there";
+  EXPECT_EQ(call_announcer(*place, 0).error, asio::error::connection_refused)
+      << "as if nobody were there";
 }
 
 TEST_F(RendezvousDirectory, SeveralAnnouncersOfAnEndpointTakeFurtherNames) {

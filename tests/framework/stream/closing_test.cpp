@@ -11,7 +11,9 @@ using StreamClosing = each_setting;
 asio::awaitable<std::error_code> read_end(stream& from) {
   char in[16];
   std::error_code ec;
-  EXPECT_EQ(co_await from.async_read_some(asio::buffer(in), asio::redirect_error(asio::use_awaitable, ec)), 0u);
+  EXPECT_EQ(co_await from.async_read_some(asio::buffer(in),
+                                          asio::redirect_error(asio::use_awaitable, ec)),
+            0u);
   co_return ec;
 }
 
@@ -28,7 +30,8 @@ TEST_P(StreamClosing, HalfCloseDeliversTheRestAndThenEndOfStreamAgainAndAgain) {
     co_await write_text(p.server, "answer");
     EXPECT_EQ(co_await read_text(p.client, 6), "answer");
     std::error_code ec;
-    co_await p.client.async_write_some(asio::buffer("x", 1), asio::redirect_error(asio::use_awaitable, ec));
+    co_await p.client.async_write_some(asio::buffer("x", 1),
+                                       asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::broken_pipe);
   });
 }
@@ -53,8 +56,10 @@ TEST_P(StreamClosing, ClosingWithUnreadInputResetsThePeer) {
     p.server.close();
     EXPECT_EQ(co_await read_end(p.client), asio::error::connection_reset);
     std::error_code ec;
-    co_await p.client.async_write_some(asio::buffer("x", 1), asio::redirect_error(asio::use_awaitable, ec));
-    EXPECT_TRUE(ec == asio::error::connection_reset || ec == asio::error::broken_pipe) << ec.message();
+    co_await p.client.async_write_some(asio::buffer("x", 1),
+                                       asio::redirect_error(asio::use_awaitable, ec));
+    EXPECT_TRUE(ec == asio::error::connection_reset || ec == asio::error::broken_pipe)
+        << ec.message();
   });
 }
 
@@ -93,7 +98,8 @@ TEST_P(StreamClosing, AWriterThatWaitsForRoomEndsWhenTheReaderCloses) {
     EXPECT_FALSE(write.called);
     p.server.close();
     co_await until([&write] { return write.called; });
-    EXPECT_TRUE(write.error == asio::error::connection_reset || write.error == asio::error::broken_pipe)
+    EXPECT_TRUE(write.error == asio::error::connection_reset ||
+                write.error == asio::error::broken_pipe)
         << write.error.message();
   });
 }

@@ -17,11 +17,12 @@ TEST_P(Establishing, AcceptIsCancelledByItsSlotAndCanBeStartedAgain) {
   world here(where());
   here.run([&]() -> asio::awaitable<void> {
     pair p(here.executor(), by());
-    for (const auto type :
-         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                            asio::cancellation_type::total}) {
       asio::cancellation_signal signal;
       outcome accepted;
-      p.listener.async_accept(p.server, asio::bind_cancellation_slot(signal.slot(), store(accepted)));
+      p.listener.async_accept(p.server,
+                              asio::bind_cancellation_slot(signal.slot(), store(accepted)));
       co_await turns();
       signal.emit(type);
       EXPECT_FALSE(accepted.called);
@@ -64,8 +65,10 @@ TEST_P(Establishing, EachOfManyConnectionsReachesItsOwnPeer) {
       servers.emplace_back(here.executor(), settings());
     }
     for (std::size_t i = 0; i < count; ++i) {
-      listener.async_accept(servers[i], [&accepted](std::error_code ec) { accepted += ec ? 0 : 1; });
-      clients[i].async_connect(listener.local_endpoint(), [&connected](std::error_code ec) { connected += ec ? 0 : 1; });
+      listener.async_accept(servers[i],
+                            [&accepted](std::error_code ec) { accepted += ec ? 0 : 1; });
+      clients[i].async_connect(listener.local_endpoint(),
+                               [&connected](std::error_code ec) { connected += ec ? 0 : 1; });
     }
     co_await until([&] { return accepted == count && connected == count; });
     for (stream& client : clients) {
@@ -74,7 +77,8 @@ TEST_P(Establishing, EachOfManyConnectionsReachesItsOwnPeer) {
       co_await asio::async_write(client, asio::buffer(port), asio::use_awaitable);
     }
     for (stream& server : servers) {
-      EXPECT_EQ(co_await read_text(server, 6), std::to_string(server.remote_endpoint().port() + 100'000));
+      EXPECT_EQ(co_await read_text(server, 6),
+                std::to_string(server.remote_endpoint().port() + 100'000));
     }
   });
 }
@@ -90,14 +94,14 @@ TEST_P(Establishing, ARangeIsTriedUntilOneAnswers) {
     range.push_back(p.listener.local_endpoint());
     outcome accepted;
     p.listener.async_accept(p.server, store(accepted));
-    EXPECT_EQ(co_await smc::async_connect(p.client, range, asio::use_awaitable), p.listener.local_endpoint());
+    EXPECT_EQ(co_await smc::async_connect(p.client, range, asio::use_awaitable),
+              p.listener.local_endpoint());
     co_await until([&accepted] { return accepted.called; });
     EXPECT_EQ(p.client.transport(), p.kind);
     const std::vector<tcp::endpoint> none, refused(1, silent.local_endpoint());
     stream nobody(here.executor(), settings());
     std::error_code ec;
-    co_await smc::async_connect(nobody, refused,
-                                asio::redirect_error(asio::use_awaitable, ec));
+    co_await smc::async_connect(nobody, refused, asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::connection_refused);
     co_await smc::async_connect(nobody, none, asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::not_found);
@@ -109,7 +113,8 @@ TEST_P(Establishing, AcceptorsOfOnePortNumberGetTheirOwnClients) {
   here.run([&]() -> asio::awaitable<void> {
     acceptor one(here.executor(), any_port(), settings());
     const auto port = one.local_endpoint().port();
-    acceptor two(here.executor(), tcp::endpoint(asio::ip::make_address_v4("127.0.0.2"), port), settings());
+    acceptor two(here.executor(), tcp::endpoint(asio::ip::make_address_v4("127.0.0.2"), port),
+                 settings());
     for (acceptor* to : {&two, &one}) {
       stream client(here.executor(), settings()), server(here.executor(), settings());
       outcome accepted;
@@ -132,7 +137,8 @@ TEST_P(Establishing, APlainServerIsReachedByTcpWithTheReason) {
     co_await client.async_connect(plain.local_endpoint(), asio::use_awaitable);
     tcp::socket peer = co_await plain.async_accept(asio::use_awaitable);
     EXPECT_EQ(client.transport(), transport_kind::tcp);
-    EXPECT_EQ(client.fallback_reason(), by() == carrier::tcp ? std::error_code() : make_error_code(reason::peer_unknown));
+    EXPECT_EQ(client.fallback_reason(),
+              by() == carrier::tcp ? std::error_code() : make_error_code(reason::peer_unknown));
     co_await asio::async_write(client, asio::buffer("plain", 5), asio::use_awaitable);
     std::string got(5, '\0');
     co_await asio::async_read(peer, asio::buffer(got), asio::use_awaitable);
@@ -149,7 +155,8 @@ TEST_P(Establishing, WhereFallingBackIsForbiddenConnectFailsWithTheReason) {
     strict.fallback = fallback_policy::forbid;
     stream client(here.executor(), strict);
     std::error_code ec;
-    co_await client.async_connect(plain.local_endpoint(), asio::redirect_error(asio::use_awaitable, ec));
+    co_await client.async_connect(plain.local_endpoint(),
+                                  asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, reason::peer_unknown);
   });
 }

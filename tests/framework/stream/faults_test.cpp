@@ -1,5 +1,6 @@
-// Streams on a transport that misbehaves within its rules: would-blocks and wake-ups for nothing, transfers
-// of a byte, connections that break in the middle. Nothing may be lost, counted twice or waited for in vain.
+// Streams on a transport that misbehaves within its rules: would-blocks and wake-ups for nothing,
+// transfers of a byte, connections that break in the middle. Nothing may be lost, counted twice or
+// waited for in vain.
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
@@ -22,8 +23,9 @@ class StreamFaults : public each_setting {
 asio::awaitable<void> transfer(stream& from, stream& to, std::size_t size) {
   const std::string text = pattern_text(0, size);
   std::string got(size, '\0');
-  const auto [written, read] = co_await (asio::async_write(from, asio::buffer(text), asio::use_awaitable) &&
-                                         asio::async_read(to, asio::buffer(got), asio::use_awaitable));
+  const auto [written, read] =
+      co_await (asio::async_write(from, asio::buffer(text), asio::use_awaitable) &&
+                asio::async_read(to, asio::buffer(got), asio::use_awaitable));
   EXPECT_EQ(written, size);
   EXPECT_EQ(read, size);
   EXPECT_TRUE(got == text);
@@ -54,7 +56,8 @@ TEST_P(StreamFaults, WakeUpsForNothingCompleteNothingAndLoseNothing) {
     co_await until([&read] { return read.called; });
     EXPECT_FALSE(read.error);
     EXPECT_EQ(std::string_view(in, read.bytes), "now");
-    injected_faults::set({.client = {.writes = {.idle_wakeups = 20}}, .server = {.reads = {.idle_wakeups = 20}}});
+    injected_faults::set(
+        {.client = {.writes = {.idle_wakeups = 20}}, .server = {.reads = {.idle_wakeups = 20}}});
     co_await transfer(p.client, p.server, 1'000'000);
   });
 }
@@ -115,7 +118,8 @@ TEST_P(StreamFaults, ACancelledReadTakesNothingFromBehindAWouldBlockForNothing) 
     asio::cancellation_signal signal;
     outcome read;
     char in[8];
-    p.server.async_read_some(asio::buffer(in), asio::bind_cancellation_slot(signal.slot(), store(read)));
+    p.server.async_read_some(asio::buffer(in),
+                             asio::bind_cancellation_slot(signal.slot(), store(read)));
     co_await turns();
     EXPECT_FALSE(read.called);
     signal.emit(asio::cancellation_type::total);
@@ -135,7 +139,8 @@ TEST_P(StreamFaults, ShortTransfersKeepExactCounts) {
     EXPECT_EQ(p.client.statistics().sent.bytes, size);
     EXPECT_EQ(p.server.statistics().received.bytes, size);
     EXPECT_EQ(p.server.statistics().received.requests, size);
-    const std::array<asio::const_buffer, 3> parts{asio::buffer("ab", 2), asio::buffer("", 0), asio::buffer("c", 1)};
+    const std::array<asio::const_buffer, 3> parts{asio::buffer("ab", 2), asio::buffer("", 0),
+                                                  asio::buffer("c", 1)};
     EXPECT_EQ(co_await p.client.async_write_some(parts, asio::use_awaitable), 1u);
     EXPECT_EQ(co_await asio::async_write(p.client, asio::buffer("bc", 2), asio::use_awaitable), 2u);
     EXPECT_EQ(co_await read_text(p.server, 3), "abc");
@@ -146,7 +151,8 @@ TEST_P(StreamFaults, TransferWholeIsNotMetByShortTransfers) {
   connected([](pair& p) -> asio::awaitable<void> {
     injected_faults::set({.client = {.writes = {.most = 999}}, .server = {.reads = {.most = 1}}});
     const std::string text = pattern_text(0, 2500);
-    EXPECT_EQ(co_await asio::async_write(p.client, asio::buffer(text), smc::transfer_whole(), asio::use_awaitable),
+    EXPECT_EQ(co_await asio::async_write(p.client, asio::buffer(text), smc::transfer_whole(),
+                                         asio::use_awaitable),
               text.size());
     EXPECT_TRUE(co_await read_text(p.server, text.size()) == text);
   });
@@ -173,7 +179,8 @@ TEST_P(StreamFaults, CommittedBytesArePassedOnBeforeTheEndOfStream) {
     EXPECT_EQ(co_await read_text(p.server, 4), "last");
     char in[4];
     std::error_code ec;
-    co_await p.server.async_read_some(asio::buffer(in), asio::redirect_error(asio::use_awaitable, ec));
+    co_await p.server.async_read_some(asio::buffer(in),
+                                      asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::eof);
   });
 }
@@ -210,7 +217,8 @@ TEST_P(StreamFaults, ABreakEndsWhateverWaits) {
     EXPECT_FALSE(write.called || reads[2].called);
     injected_faults::set({.client = {.breaks_after = 0}});
     std::error_code ec;
-    co_await p.client.async_write_some(asio::buffer("x", 1), asio::redirect_error(asio::use_awaitable, ec));
+    co_await p.client.async_write_some(asio::buffer("x", 1),
+                                       asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::connection_reset);
     co_await until([&] { return write.called && reads[2].called; });
     EXPECT_EQ(write.error, asio::error::connection_reset);
@@ -239,7 +247,8 @@ TEST_P(StreamFaults, BlockingCallsOutlastWouldBlocksForNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, StreamFaults,
-                         testing::Combine(testing::Values(carrier::memory), all_places()), name_of_setting);
+                         testing::Combine(testing::Values(carrier::memory), all_places()),
+                         name_of_setting);
 
 }  // namespace
 }  // namespace smc::test

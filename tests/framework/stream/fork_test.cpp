@@ -1,4 +1,5 @@
-// fork() with streams, acceptors and contexts of the parent's: what goes on in the child, and what must not.
+// fork() with streams, acceptors and contexts of the parent's: what goes on in the child, and what
+// must not.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ bool exchange(stream& a, stream& b) {
 /// Two streams of one context, which no thread runs.
 struct blocking_pair {
   blocking_pair(const asio::any_io_executor& executor, carrier c)
-      : listener(executor, any_port(), settings_for(c)), client(executor, settings_for(c)), server(executor) {
+      : listener(executor, any_port(), settings_for(c)),
+        client(executor, settings_for(c)),
+        server(executor) {
     meet();
   }
   void meet() {
@@ -44,7 +47,8 @@ class Fork : public testing::TestWithParam<bool> {
     }
   }
   asio::any_io_executor executor() {
-    return loop_ ? asio::any_io_executor(loop_->get_executor()) : asio::any_io_executor(context_->get_executor());
+    return loop_ ? asio::any_io_executor(loop_->get_executor())
+                 : asio::any_io_executor(context_->get_executor());
   }
   asio::io_context& context() { return loop_ ? static_cast<asio::io_context&>(*loop_) : *context_; }
   void run() {
@@ -105,8 +109,8 @@ TEST_P(Fork, InheritedContextConnectsAnewInTheChild) {
   blocking_pair p(executor(), carrier::smc_d_mapped);
   EXPECT_TRUE(in_child([&] {
     blocking_pair own(executor(), carrier::smc_d_mapped);
-    return own.client.transport() == transport_kind::smc_d && own.server.transport() == transport_kind::smc_d &&
-           exchange(own.client, own.server);
+    return own.client.transport() == transport_kind::smc_d &&
+           own.server.transport() == transport_kind::smc_d && exchange(own.client, own.server);
   }));
   EXPECT_TRUE(exchange(p.client, p.server));
 }
@@ -181,8 +185,9 @@ TEST_P(Fork, InheritedAcceptorAnnouncesItselfAnewAndServesSharedMemory) {
   ::close(ready[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Contexts, Fork, testing::Bool(),
-                         [](const auto& tested) { return tested.param ? "event_loop" : "io_context"; });
+INSTANTIATE_TEST_SUITE_P(Contexts, Fork, testing::Bool(), [](const auto& tested) {
+  return tested.param ? "event_loop" : "io_context";
+});
 
 }  // namespace
 }  // namespace smc::test

@@ -1,5 +1,5 @@
-// Handshakes that fail at each of their steps: both sides end on the same transport with the same reason, or
-// the client is reset.
+// Handshakes that fail at each of their steps: both sides end on the same transport with the same
+// reason, or the client is reset.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,8 +43,10 @@ asio::awaitable<void> bytes_flow(stream& client, stream& server) {
 asio::awaitable<void> both_are_tcp_because(pair& p, reason of_client, reason of_server) {
   EXPECT_EQ(p.client.transport(), transport_kind::tcp);
   EXPECT_EQ(p.server.transport(), transport_kind::tcp);
-  EXPECT_EQ(p.client.fallback_reason(), make_error_code(of_client)) << p.client.fallback_reason().message();
-  EXPECT_EQ(p.server.fallback_reason(), make_error_code(of_server)) << p.server.fallback_reason().message();
+  EXPECT_EQ(p.client.fallback_reason(), make_error_code(of_client))
+      << p.client.fallback_reason().message();
+  EXPECT_EQ(p.server.fallback_reason(), make_error_code(of_server))
+      << p.server.fallback_reason().message();
   co_await bytes_flow(p.client, p.server);
 }
 
@@ -89,7 +91,8 @@ TEST_P(HandshakeFaults, AnEstablishThatFailsResetsTheClientAndIsNotAccepted) {
     EXPECT_EQ(p.client.transport(), transport_kind::other) << p.client.fallback_reason().message();
     char in[4];
     std::error_code ec;
-    co_await p.client.async_read_some(asio::buffer(in), asio::redirect_error(asio::use_awaitable, ec));
+    co_await p.client.async_read_some(asio::buffer(in),
+                                      asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::connection_reset);
     EXPECT_FALSE(accepted.called);
     stream next(co_await asio::this_coro::executor, settings_for(carrier::memory));
@@ -109,7 +112,8 @@ TEST_P(HandshakeFaults, OneFailureDoesNotSpoilTheNextConnection) {
     unconnected([](pair& p) -> asio::awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       for (const bool works : {true, false, true}) {
-        stream client(executor, settings_for(carrier::memory)), server(executor, settings_for(carrier::memory));
+        stream client(executor, settings_for(carrier::memory)),
+            server(executor, settings_for(carrier::memory));
         co_await meet(p, client, server);
         const auto kind = works ? transport_kind::other : transport_kind::tcp;
         EXPECT_EQ(client.transport(), kind);
@@ -132,7 +136,8 @@ TEST_P(HandshakeFaults, WhereFallingBackIsForbiddenTheReasonIsTheError) {
       outcome accepted;
       p.listener.async_accept(p.server, store(accepted));
       std::error_code ec;
-      co_await client.async_connect(p.listener.local_endpoint(), asio::redirect_error(asio::use_awaitable, ec));
+      co_await client.async_connect(p.listener.local_endpoint(),
+                                    asio::redirect_error(asio::use_awaitable, ec));
       EXPECT_EQ(ec, reason::no_memory);
       p.listener.close();
       co_await until([&accepted] { return accepted.called; });
@@ -162,7 +167,8 @@ TEST_P(HandshakeFaults, TheNextTransportOfTheConfigurationIsTakenWhereTheFirstCa
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, HandshakeFaults,
-                         testing::Combine(testing::Values(carrier::memory), all_places()), name_of_setting);
+                         testing::Combine(testing::Values(carrier::memory), all_places()),
+                         name_of_setting);
 
 TEST(MemoryTransport, IsTcpBetweenProcessesBecauseTheMemoryIsNotShared) {
   asio::io_context context;
@@ -177,7 +183,8 @@ TEST(MemoryTransport, IsTcpBetweenProcessesBecauseTheMemoryIsNotShared) {
       std::array<char, 1> byte{'q'};
       asio::write(client, asio::buffer(byte));
       asio::read(client, asio::buffer(byte));
-      good = client.transport() == transport_kind::tcp && client.fallback_reason() == reason::other_host;
+      good = client.transport() == transport_kind::tcp &&
+             client.fallback_reason() == reason::other_host;
     } catch (const std::exception& e) {
       std::fprintf(stderr, "in the child: %s\n", e.what());
     }

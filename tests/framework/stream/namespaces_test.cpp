@@ -13,7 +13,9 @@ namespace {
 
 constexpr int not_possible_here = 77;
 
-bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+bool shell(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
 
 void tell(int pipe, std::uint16_t what) { (void)!::write(pipe, &what, sizeof what); }
 std::uint16_t told(int pipe) {
@@ -31,7 +33,8 @@ int run_client(const std::string& directory, int from_server, int to_server) {
   if (::unshare(CLONE_NEWNET) != 0) return not_possible_here;
   tell(to_server, 1);
   const std::uint16_t port = told(from_server);
-  if (port == 0 || !shell("ip addr add 192.0.2.2/24 dev smcb && ip link set smcb up")) return not_possible_here;
+  if (port == 0 || !shell("ip addr add 192.0.2.2/24 dev smcb && ip link set smcb up"))
+    return not_possible_here;
   asio::io_context context;
   stream client(context, settings_with(directory));
   client.connect({asio::ip::make_address("192.0.2.1"), port});
@@ -45,7 +48,8 @@ int run_client(const std::string& directory, int from_server, int to_server) {
 
 int run_server(const std::string& directory) {
   int to_client[2], from_client[2];
-  if (::pipe(to_client) != 0 || ::pipe(from_client) != 0 || ::unshare(CLONE_NEWNET) != 0) return not_possible_here;
+  if (::pipe(to_client) != 0 || ::pipe(from_client) != 0 || ::unshare(CLONE_NEWNET) != 0)
+    return not_possible_here;
   const pid_t client = ::fork();
   if (client == 0) {
     ::close(to_client[1]);
@@ -96,7 +100,8 @@ TEST(NetworkNamespaces, SharedFolderLetsThemUseSharedMemory) {
   EXPECT_TRUE(std::filesystem::is_empty(directory)) << "the announcement's file stays behind";
   std::filesystem::remove_all(directory);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == not_possible_here) GTEST_SKIP() << "no permission to make network namespaces";
+  if (WEXITSTATUS(status) == not_possible_here)
+    GTEST_SKIP() << "no permission to make network namespaces";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

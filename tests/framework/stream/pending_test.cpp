@@ -1,4 +1,5 @@
-// Operations that are pending when something else happens: cancellation, closing, moving, the end of the context.
+// Operations that are pending when something else happens: cancellation, closing, moving, the end
+// of the context.
 #include <algorithm>
 #include <array>
 #include <asio/bind_cancellation_slot.hpp>
@@ -22,12 +23,13 @@ using StreamPending = each_setting;
 
 TEST_P(StreamPending, CancelledReadsTakeNothingAndLeaveTheStreamUsable) {
   connected([](pair& p) -> asio::awaitable<void> {
-    for (const auto type :
-         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                            asio::cancellation_type::total}) {
       asio::cancellation_signal signal;
       outcome read;
       char in[8];
-      p.server.async_read_some(asio::buffer(in), asio::bind_cancellation_slot(signal.slot(), store(read)));
+      p.server.async_read_some(asio::buffer(in),
+                               asio::bind_cancellation_slot(signal.slot(), store(read)));
       co_await turns();
       EXPECT_FALSE(read.called);
       signal.emit(type);
@@ -47,7 +49,8 @@ TEST_P(StreamPending, OnlyTheReadWhoseSlotIsUsedIsCancelled) {
     outcome first, second, third;
     char in[3] = {};
     p.server.async_read_some(asio::buffer(&in[0], 1), store(first));
-    p.server.async_read_some(asio::buffer(&in[1], 1), asio::bind_cancellation_slot(signal.slot(), store(second)));
+    p.server.async_read_some(asio::buffer(&in[1], 1),
+                             asio::bind_cancellation_slot(signal.slot(), store(second)));
     p.server.async_read_some(asio::buffer(&in[2], 1), store(third));
     co_await turns();
     signal.emit(asio::cancellation_type::total);
@@ -70,7 +73,8 @@ TEST_P(StreamPending, WritesCancelledWhileTheRingIsFullSendNothing) {
     while (!ec) filled += p.client.write_some(asio::buffer(block), ec);
     asio::cancellation_signal signal;
     outcome write;
-    p.client.async_write_some(asio::buffer("lost", 4), asio::bind_cancellation_slot(signal.slot(), store(write)));
+    p.client.async_write_some(asio::buffer("lost", 4),
+                              asio::bind_cancellation_slot(signal.slot(), store(write)));
     co_await turns();
     if (!write.called) {  // TCP may have moved bytes on meanwhile
       signal.emit(asio::cancellation_type::partial);
@@ -90,7 +94,8 @@ asio::awaitable<void> write_under_timers(stream& to, std::size_t total) {
   const std::string text = pattern_text(0, total);
   for (std::size_t sent = 0; sent < total;) {
     timer.expires_after(std::chrono::microseconds(random() % 40));
-    const auto piece = asio::buffer(text.data() + sent, std::min<std::size_t>(total - sent, 1 + random() % 4000));
+    const auto piece =
+        asio::buffer(text.data() + sent, std::min<std::size_t>(total - sent, 1 + random() % 4000));
     const auto result = co_await (to.async_write_some(piece, asio::use_awaitable) ||
                                   timer.async_wait(asio::use_awaitable));
     if (result.index() == 0) sent += std::get<0>(result);
@@ -104,9 +109,10 @@ asio::awaitable<std::string> read_under_timers(stream& from, std::size_t total) 
   std::vector<char> piece(3000);
   while (got.size() < total) {
     timer.expires_after(std::chrono::microseconds(random() % 40));
-    const auto result = co_await (
-        from.async_read_some(asio::buffer(piece.data(), 1 + random() % piece.size()), asio::use_awaitable) ||
-        timer.async_wait(asio::use_awaitable));
+    const auto result =
+        co_await (from.async_read_some(asio::buffer(piece.data(), 1 + random() % piece.size()),
+                                       asio::use_awaitable) ||
+                  timer.async_wait(asio::use_awaitable));
     if (result.index() == 0) got.append(piece.data(), std::get<0>(result));
   }
   co_return got;
@@ -115,7 +121,8 @@ asio::awaitable<std::string> read_under_timers(stream& from, std::size_t total) 
 TEST_P(StreamPending, TransfersThatRaceWithTimersLoseNoByte) {
   connected([](pair& p) -> asio::awaitable<void> {
     constexpr std::size_t total = 600'000;
-    const std::string got = co_await (write_under_timers(p.client, total) && read_under_timers(p.server, total));
+    const std::string got =
+        co_await (write_under_timers(p.client, total) && read_under_timers(p.server, total));
     EXPECT_EQ(got.size(), total);
     EXPECT_TRUE(got == pattern_text(0, total));
   });
@@ -129,7 +136,9 @@ TEST_P(StreamPending, CloseAbortsAllButNotInside) {
     co_await turns();
     p.server.close();
     for (const outcome& o : ended) EXPECT_FALSE(o.called);
-    co_await until([&ended] { return std::all_of(ended.begin(), ended.end(), [](auto& o) { return o.called; }); });
+    co_await until([&ended] {
+      return std::all_of(ended.begin(), ended.end(), [](auto& o) { return o.called; });
+    });
     for (const outcome& o : ended) {
       EXPECT_EQ(o.error, asio::error::operation_aborted);
       EXPECT_EQ(o.bytes, 0u);
@@ -167,7 +176,8 @@ TEST_P(StreamPending, DestroyingTheStreamAbortsAll) {
     EXPECT_EQ(first.error, asio::error::operation_aborted);
     EXPECT_EQ(second.error, asio::error::operation_aborted);
     std::error_code ec;
-    co_await p.client.async_read_some(asio::buffer(in), asio::redirect_error(asio::use_awaitable, ec));
+    co_await p.client.async_read_some(asio::buffer(in),
+                                      asio::redirect_error(asio::use_awaitable, ec));
     EXPECT_EQ(ec, asio::error::eof);
   });
 }
@@ -200,14 +210,15 @@ TEST_P(StreamPending, TheEndOfTheContextDestroysHandlersWithoutCallingThem) {
       const auto in = std::make_shared<std::array<char, 8>>();
       // The handlers own all there is.
       for (int i = 0; i < 3; ++i) {
-        streams->server.async_read_some(asio::buffer(*in), [&calls, streams, in, alive](std::error_code, std::size_t) {
-          ++calls;
-        });
+        streams->server.async_read_some(
+            asio::buffer(*in),
+            [&calls, streams, in, alive](std::error_code, std::size_t) { ++calls; });
       }
-      streams->client.async_read_some(asio::buffer(*in), [&calls, streams, in, alive](std::error_code, std::size_t) {
-        ++calls;
-      });
-      streams->listener.async_accept([&calls, streams, alive](std::error_code, stream) { ++calls; });
+      streams->client.async_read_some(
+          asio::buffer(*in),
+          [&calls, streams, in, alive](std::error_code, std::size_t) { ++calls; });
+      streams->listener.async_accept(
+          [&calls, streams, alive](std::error_code, stream) { ++calls; });
       co_await turns();
     });
     EXPECT_EQ(alive.use_count(), 6);

@@ -114,21 +114,23 @@ class world {
   void spawn(Coroutine coroutine, std::function<void()> after) {
     std::promise<void> promise;
     auto result = promise.get_future();
-    asio::co_spawn(executor_, std::move(coroutine), [&promise, after = std::move(after)](std::exception_ptr failure) {
-      after();
-      if (failure) {
-        promise.set_exception(failure);
-      } else {
-        promise.set_value();
-      }
-    });
+    asio::co_spawn(executor_, std::move(coroutine),
+                   [&promise, after = std::move(after)](std::exception_ptr failure) {
+                     after();
+                     if (failure) {
+                       promise.set_exception(failure);
+                     } else {
+                       promise.set_value();
+                     }
+                   });
     if (loop_) {
       loop_->restart();
       loop_->run_for(patience);
     } else if (context_) {
       context_->restart();
       std::vector<std::thread> others;
-      for (int i = 1; i < threads_; ++i) others.emplace_back([this] { context_->run_for(patience); });
+      for (int i = 1; i < threads_; ++i)
+        others.emplace_back([this] { context_->run_for(patience); });
       context_->run_for(patience);
       for (auto& thread : others) thread.join();
     }
@@ -238,19 +240,20 @@ class each_setting : public testing::TestWithParam<std::tuple<carrier, place>> {
 
 inline std::string name_of_setting(const testing::TestParamInfo<std::tuple<carrier, place>>& info) {
   static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying", "memory"};
-  static constexpr const char* places[] = {"event_loop", "io_context", "threads_and_strand", "pool_and_strand",
-                                           "loop_and_strand"};
+  static constexpr const char* places[] = {"event_loop", "io_context", "threads_and_strand",
+                                           "pool_and_strand", "loop_and_strand"};
   return std::string(carriers[static_cast<int>(std::get<0>(info.param))]) + "_on_" +
          places[static_cast<int>(std::get<1>(info.param))];
 }
 
 inline auto all_carriers() {
-  return testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying, carrier::memory);
+  return testing::Values(carrier::tcp, carrier::smc_d_mapped, carrier::smc_d_copying,
+                         carrier::memory);
 }
 
 inline auto all_places() {
-  return testing::Values(place::event_loop, place::io_context, place::threads_and_strand, place::pool_and_strand,
-                         place::loop_and_strand);
+  return testing::Values(place::event_loop, place::io_context, place::threads_and_strand,
+                         place::pool_and_strand, place::loop_and_strand);
 }
 
 inline auto all_settings() { return testing::Combine(all_carriers(), all_places()); }

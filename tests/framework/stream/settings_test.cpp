@@ -24,10 +24,12 @@ TEST(StreamSettings, WrongValueIsRefusedByNameWhereItIsHandedIn) {
   config settings;
   settings.ring_size = 1;
   EXPECT_NE(refusal([&] { stream made(context, settings); }).find("ring_size"), std::string::npos);
-  EXPECT_NE(refusal([&] { acceptor made(context, settings); }).find("ring_size"), std::string::npos);
+  EXPECT_NE(refusal([&] { acceptor made(context, settings); }).find("ring_size"),
+            std::string::npos);
   settings = {};
   settings.handshake_timeout = std::chrono::milliseconds(0);
-  EXPECT_NE(refusal([&] { stream made(context, settings); }).find("handshake_timeout"), std::string::npos);
+  EXPECT_NE(refusal([&] { stream made(context, settings); }).find("handshake_timeout"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ constexpr std::size_t megabytes = std::size_t{3} << 20;
 
 asio::awaitable<void> write_pattern(stream& to, std::size_t size) {
   const std::string text = pattern_text(0, size);
-  EXPECT_EQ(co_await asio::async_write(to, asio::buffer(text), smc::transfer_whole(), asio::use_awaitable), size);
+  EXPECT_EQ(co_await asio::async_write(to, asio::buffer(text), smc::transfer_whole(),
+                                       asio::use_awaitable),
+            size);
 }
 
 asio::awaitable<void> read_pattern_slowly(stream& from, std::size_t size) {
@@ -47,11 +49,12 @@ TEST_P(StreamTransfer, QueuedReadsCompleteInOrder) {
     char in[4] = {};
     std::vector<int> order;
     for (int i = 0; i < 4; ++i) {
-      p.server.async_read_some(asio::buffer(&in[i], 1), [&order, i](std::error_code ec, std::size_t n) {
-        EXPECT_FALSE(ec);
-        EXPECT_EQ(n, 1u);
-        order.push_back(i);
-      });
+      p.server.async_read_some(asio::buffer(&in[i], 1),
+                               [&order, i](std::error_code ec, std::size_t n) {
+                                 EXPECT_FALSE(ec);
+                                 EXPECT_EQ(n, 1u);
+                                 order.push_back(i);
+                               });
     }
     EXPECT_TRUE(order.empty());
     co_await asio::async_write(p.client, asio::buffer("abcd", 4), asio::use_awaitable);
@@ -77,7 +80,8 @@ TEST_P(StreamTransfer, QueuedWritesKeepTheirOrder) {
     std::string got;
     std::vector<char> piece(30'000);
     while (called < 16 || p.server.available() != 0) {
-      const std::size_t n = co_await p.server.async_read_some(asio::buffer(piece), asio::use_awaitable);
+      const std::size_t n =
+          co_await p.server.async_read_some(asio::buffer(piece), asio::use_awaitable);
       got.append(piece.data(), n);
       co_await turns();
     }
@@ -113,7 +117,8 @@ TEST_P(StreamTransfer, NonBlockingCallsSayWouldBlock) {
     EXPECT_EQ(ec, asio::error::would_block);
     EXPECT_GT(written, 0u);
     std::size_t got = 0;
-    while (got < written) got += co_await p.server.async_read_some(asio::buffer(piece), asio::use_awaitable);
+    while (got < written)
+      got += co_await p.server.async_read_some(asio::buffer(piece), asio::use_awaitable);
     EXPECT_EQ(got, written);
     p.server.read_some(asio::buffer(piece), ec);
     EXPECT_EQ(ec, asio::error::would_block);
@@ -176,7 +181,8 @@ TEST_P(StreamTransfer, HandlersRunOnTheExecutorTheyAreBoundTo) {
     asio::io_context other;
     outcome read;
     char in[8];
-    p.server.async_read_some(asio::buffer(in), asio::bind_executor(other.get_executor(), store(read)));
+    p.server.async_read_some(asio::buffer(in),
+                             asio::bind_executor(other.get_executor(), store(read)));
     co_await asio::async_write(p.client, asio::buffer("x", 1), asio::use_awaitable);
     co_await turns(200);
     EXPECT_FALSE(read.called);
@@ -234,7 +240,8 @@ TEST_P(StreamTransfer, OperationsLiveInTheHandlersMemoryAndLeaveItBeforeTheCall)
     std::atomic<int> left_inside{-1};
     outcome read;
     char in[8];
-    p.server.async_read_some(asio::buffer(in), allocating_handler{&live, &all, &left_inside, &read});
+    p.server.async_read_some(asio::buffer(in),
+                             allocating_handler{&live, &all, &left_inside, &read});
     EXPECT_GT(all, 0);
     EXPECT_GT(live, 0);
     co_await asio::async_write(p.client, asio::buffer("x", 1), asio::use_awaitable);

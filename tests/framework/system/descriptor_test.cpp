@@ -65,7 +65,8 @@ TEST(Fork, AChildHasASilentEventInPlaceOfTheParentsDescriptors) {
     const bool kept_closed_on_exec = (::fcntl(event.value.get(), F_GETFD) & FD_CLOEXEC) != 0;
     const int number = event.value.get();
     event.value.reset();
-    return silent && watchable && kept_closed_on_exec && !is_open(number) && fork_generation() == generation + 1;
+    return silent && watchable && kept_closed_on_exec && !is_open(number) &&
+           fork_generation() == generation + 1;
   }));
   EXPECT_EQ(fork_generation(), generation);
   EXPECT_FALSE(clear(event.value).value) << "the child's ring went nowhere";

@@ -226,7 +226,8 @@ TEST(Segment, OnlyASealedFileOfTheRightSizeWithoutHolesIsAttached) {
   EXPECT_TRUE(system::segment::attach(memory_file(8192, F_SEAL_GROW | F_SEAL_SEAL), 8192).error);
   EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals | F_SEAL_WRITE), 8192).error)
       << "read only";
-  EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals, false), 8192).error) << "holes";
+  EXPECT_TRUE(system::segment::attach(memory_file(8192, right_seals, false), 8192).error)
+      << "holes";
 }
 
 TEST(Segment, WhatIsNoMemoryFileIsNotAttached) {
@@ -234,7 +235,8 @@ TEST(Segment, WhatIsNoMemoryFileIsNotAttached) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   auto reader = system::descriptor::adopt(ends[0]);
   EXPECT_TRUE(system::segment::attach(std::move(reader.value), 4096).error);
-  EXPECT_TRUE(system::segment::attach(std::move(system::descriptor::adopt(ends[1]).value), 4096).error);
+  EXPECT_TRUE(
+      system::segment::attach(std::move(system::descriptor::adopt(ends[1]).value), 4096).error);
   auto null = system::descriptor::adopt(::open("/dev/null", O_RDWR | O_CLOEXEC));
   EXPECT_TRUE(system::segment::attach(std::move(null.value), 4096).error);
   EXPECT_TRUE(system::segment::attach(system::descriptor(), 4096).error);

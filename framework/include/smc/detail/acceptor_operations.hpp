@@ -15,7 +15,8 @@ template <typename T>
 concept context_like = requires(std::remove_reference_t<T>& c) {
   typename std::remove_cvref_t<T>::executor_type;
   { c.get_executor() } -> std::convertible_to<asio::any_io_executor>;
-} && std::is_base_of_v<asio::execution_context, std::remove_cvref_t<T>>;
+}
+&&std::is_base_of_v<asio::execution_context, std::remove_cvref_t<T>>;
 template <typename T>
 concept executor_like = asio::execution::is_executor<std::remove_cvref_t<T>>::value;
 template <typename T>
@@ -31,7 +32,8 @@ auto get_executor_of(T& target) {
   }
 }
 template <typename T>
-using executor_of = std::decay_t<decltype(get_executor_of(std::declval<std::remove_reference_t<T>&>()))>;
+using executor_of =
+    std::decay_t<decltype(get_executor_of(std::declval<std::remove_reference_t<T>&>()))>;
 
 template <typename Stream>
 struct accept_operation {

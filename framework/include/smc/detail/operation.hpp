@@ -1,20 +1,22 @@
 #pragma once
-// One asynchronous operation in flight, without its types: what a stream's or acceptor's queues hold.
+// One asynchronous operation in flight, without its types: what a stream's or acceptor's queues
+// hold.
 //
-// An operation is tried ("perform") and then handed over ("finish"). Bytes move only in the step that also
-// calls the handler, so a cancelled operation has moved none and a performed one always reports its count:
+// An operation is tried ("perform") and then handed over ("finish"). Bytes move only in the step
+// that also calls the handler, so a cancelled operation has moved none and a performed one always
+// reports its count:
 //
 //   queued ──ready()──▶ scheduled ──step: performed──▶ done ──finish──▶ handler
 //      ▲                    │ step: would block
-//      └────────────────────┘            (the first try, in the initiating function, may lead straight to done)
-#include <smc/detail/loop_core.hpp>
-
+//      └────────────────────┘            (the first try, in the initiating function, may lead
+//      straight to done)
 #include <array>
 #include <asio/cancellation_type.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <smc/detail/loop_core.hpp>
 #include <system_error>
 
 namespace smc::detail {
@@ -27,9 +29,11 @@ class operation : public ready_node {
 
   /// What the typed part provides; one constant table per operation type.
   struct functions {
-    /// Tries the operation on the host's target; false: would block. Stores error (and result) otherwise.
+    /// Tries the operation on the host's target; false: would block. Stores error (and result)
+    /// otherwise.
     bool (*perform)(operation&, void* target) noexcept;
-    /// Runs step() on the handler's associated executor; `post`: not from inside the calling function.
+    /// Runs step() on the handler's associated executor; `post`: not from inside the calling
+    /// function.
     void (*schedule)(operation&, bool post);
     /// Moves the handler out, frees the operation, then calls the handler (or only destroys it).
     void (*finish)(operation&, bool call);
@@ -42,14 +46,16 @@ class operation : public ready_node {
   std::error_code error;
   bool counted = false;  ///< as a request, in the statistics
 
-  /// The step that performs (if still to be done) and finishes. On the handler's associated executor.
+  /// The step that performs (if still to be done) and finishes. On the handler's associated
+  /// executor.
   void step();
   /// Destroys the operation without calling its handler (the executor that held it goes away).
   void discard();
 
  protected:
   ~operation() = default;
-  bool direct_ = false;  ///< the handler runs on the host's own loop: no dispatch, the loop's work count
+  bool direct_ =
+      false;  ///< the handler runs on the host's own loop: no dispatch, the loop's work count
 
  private:
   friend class operation_host;
@@ -65,9 +71,9 @@ class operation : public ready_node {
 
 /// Queues of operations over one target (a stream's connection, an acceptor).
 ///
-/// On an event_loop everything here belongs to the loop's thread and takes no lock; other threads get there
-/// through loop_core::run_exclusive(). Elsewhere, and as soon as one handler's executor is not the loop's, a
-/// mutex guards it. Derived classes are called with the lock held.
+/// On an event_loop everything here belongs to the loop's thread and takes no lock; other threads
+/// get there through loop_core::run_exclusive(). Elsewhere, and as soon as one handler's executor
+/// is not the loop's, a mutex guards it. Derived classes are called with the lock held.
 class operation_host : public std::enable_shared_from_this<operation_host> {
  public:
   static constexpr std::size_t max_queues = 4;
@@ -81,7 +87,8 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
   /// A target's waiter says that the head of `queue` may make progress. Any thread.
   /// `post`: the caller must not run handlers.
   void ready(unsigned char queue, bool post = false) noexcept;
-  /// Ends the operation with this key, if it was not performed yet, with operation_aborted. Any thread.
+  /// Ends the operation with this key, if it was not performed yet, with operation_aborted. Any
+  /// thread.
   void cancel(std::uint64_t id) noexcept;
   void cancel_all() noexcept;
   /// The execution context goes away: handlers are destroyed, not called.
@@ -133,7 +140,8 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
     }
   }
 
-  /// Ends all queued operations; with `call` false they are destroyed without their handlers being called.
+  /// Ends all queued operations; with `call` false they are destroyed without their handlers being
+  /// called.
   void abort_queued(std::error_code error, bool call = true) noexcept;
   bool idle() const noexcept { return in_flight_ == 0; }
   /// Keeps this object alive until the last operation has finished (its owner is gone).

@@ -1,8 +1,6 @@
 #pragma once
-// The typed part of an operation: handler, executors, allocator, and what it performs (its "payload").
-#include <smc/detail/operation.hpp>
-#include <smc/event_loop.hpp>
-
+// The typed part of an operation: handler, executors, allocator, and what it performs (its
+// "payload").
 #include <asio/any_io_executor.hpp>
 #include <asio/associated_allocator.hpp>
 #include <asio/associated_cancellation_slot.hpp>
@@ -13,6 +11,8 @@
 #include <asio/prefer.hpp>
 #include <asio/recycling_allocator.hpp>
 #include <optional>
+#include <smc/detail/operation.hpp>
+#include <smc/event_loop.hpp>
 #include <tuple>
 #include <typeinfo>
 #include <utility>
@@ -25,7 +25,8 @@ bool is_executor_of(const Executor& executor, const loop_core* loop) noexcept {
   if constexpr (std::is_same_v<Executor, event_loop::executor_type>) {
     return loop && executor.core() == loop;
   } else if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
-    // target<T>() does not look at the type (Asio 1.22.1): what a strand keeps in front would pass for the loop itself.
+    // target<T>() does not look at the type (Asio 1.22.1): what a strand keeps in front would pass
+    // for the loop itself.
     if (!loop || executor.target_type() != typeid(event_loop::executor_type)) return false;
     return executor.template target<event_loop::executor_type>()->core() == loop;
   } else {
@@ -33,29 +34,29 @@ bool is_executor_of(const Executor& executor, const loop_core* loop) noexcept {
   }
 }
 
-/// `Payload`: `bool perform(operation&, void* target) noexcept` and `auto result(operation&)`, a tuple of the
-/// handler's arguments.
+/// `Payload`: `bool perform(operation&, void* target) noexcept` and `auto result(operation&)`, a
+/// tuple of the handler's arguments.
 template <typename Payload, typename Handler, typename IoExecutor>
 class operation_impl final : public operation {
  public:
   using handler_executor = asio::associated_executor_t<Handler, IoExecutor>;
-  using allocator_type =
-      asio::associated_allocator_t<Handler, asio::recycling_allocator<void>>;
+  using allocator_type = asio::associated_allocator_t<Handler, asio::recycling_allocator<void>>;
 
   /// Allocates the operation with the handler's allocator and starts it on `host`.
-  static void start(operation_host& host, unsigned char queue, const IoExecutor& io, Handler&& handler,
-                    Payload&& payload) {
+  static void start(operation_host& host, unsigned char queue, const IoExecutor& io,
+                    Handler&& handler, Payload&& payload) {
     auto slot = asio::get_associated_cancellation_slot(handler);
     storage memory(get_allocator(handler));
-    auto* op = new (memory.get()) operation_impl(queue, host.loop(), io, std::move(handler), std::move(payload));
+    auto* op = new (memory.get())
+        operation_impl(queue, host.loop(), io, std::move(handler), std::move(payload));
     memory.release();
     if (slot.is_connected()) {
       const std::uint64_t id = host.new_id();
       operation_host::set_id(*op, id);
       // By key, not by pointer: a signal emitted after the operation ended finds nothing.
       slot.assign([weak = host.weak_from_this(), id](asio::cancellation_type type) {
-        constexpr auto honoured = asio::cancellation_type::terminal | asio::cancellation_type::partial |
-                                  asio::cancellation_type::total;
+        constexpr auto honoured = asio::cancellation_type::terminal |
+                                  asio::cancellation_type::partial | asio::cancellation_type::total;
         if ((type & honoured) == asio::cancellation_type::none) return;
         if (const auto alive = weak.lock()) alive->cancel(id);
       });
@@ -76,7 +77,8 @@ class operation_impl final : public operation {
   /// What travels through the handler's executor. Destroyed unused, it destroys the operation.
   class step_function {
    public:
-    explicit step_function(operation_impl& op) noexcept : op_(&op), allocator_(get_allocator(op.handler_)) {}
+    explicit step_function(operation_impl& op) noexcept
+        : op_(&op), allocator_(get_allocator(op.handler_)) {}
     step_function(step_function&& other) noexcept
         : op_(std::exchange(other.op_, nullptr)), allocator_(other.allocator_) {}
     step_function(const step_function&) = delete;
@@ -104,7 +106,8 @@ class operation_impl final : public operation {
    public:
     explicit storage(const allocator_type& allocator)
         : allocator_(allocator), memory_(traits::allocate(allocator_, 1)) {}
-    storage(const allocator_type& allocator, operation_impl* op) : allocator_(allocator), memory_(op) {}
+    storage(const allocator_type& allocator, operation_impl* op)
+        : allocator_(allocator), memory_(op) {}
     ~storage() { free(); }
     storage(const storage&) = delete;
     storage& operator=(const storage&) = delete;
@@ -115,7 +118,8 @@ class operation_impl final : public operation {
     }
 
    private:
-    using traits = typename std::allocator_traits<allocator_type>::template rebind_traits<operation_impl>;
+    using traits =
+        typename std::allocator_traits<allocator_type>::template rebind_traits<operation_impl>;
     typename traits::allocator_type allocator_;
     operation_impl* memory_;
   };

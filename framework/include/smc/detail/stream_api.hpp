@@ -29,7 +29,8 @@ using const_buffers = std::span<const asio::const_buffer>;
 enum stream_queue : unsigned char { read_queue, write_queue, error_queue, connect_queue };
 
 /// `settings`: nullptr for the process's default.
-std::shared_ptr<stream_core> make_stream(const asio::any_io_executor& executor, const config* settings);
+std::shared_ptr<stream_core> make_stream(const asio::any_io_executor& executor,
+                                         const config* settings);
 /// The stream object goes away.
 void release_stream(std::shared_ptr<stream_core>&& core) noexcept;
 operation_host& host_of(stream_core& core) noexcept;
@@ -40,9 +41,12 @@ std::error_code bind(stream_core& core, const asio::ip::tcp::endpoint& endpoint)
 std::error_code close(stream_core& core) noexcept;
 std::error_code cancel(stream_core& core) noexcept;
 std::error_code shutdown(stream_core& core, asio::socket_base::shutdown_type what) noexcept;
-std::error_code set_option(stream_core& core, int level, int name, const void* value, std::size_t size) noexcept;
-std::error_code get_option(const stream_core& core, int level, int name, void* value, std::size_t* size) noexcept;
-std::error_code endpoint(const stream_core& core, asio::ip::tcp::endpoint& endpoint, bool remote) noexcept;
+std::error_code set_option(stream_core& core, int level, int name, const void* value,
+                           std::size_t size) noexcept;
+std::error_code get_option(const stream_core& core, int level, int name, void* value,
+                           std::size_t* size) noexcept;
+std::error_code endpoint(const stream_core& core, asio::ip::tcp::endpoint& endpoint,
+                         bool remote) noexcept;
 bool non_blocking(const stream_core& core) noexcept;
 std::error_code non_blocking(stream_core& core, bool mode) noexcept;
 std::error_code native_handle(stream_core& core, int& handle) noexcept;
@@ -63,7 +67,8 @@ std::error_code consume(stream_core& core, std::size_t n) noexcept;
 bool read_step(operation& op, void* target, mutable_buffers buffers, std::size_t& n) noexcept;
 bool write_step(operation& op, void* target, const_buffers buffers, std::size_t& n) noexcept;
 bool wait_step(operation& op, void* target, asio::socket_base::wait_type what) noexcept;
-bool prepare_step(operation& op, void* target, std::size_t min, asio::mutable_buffer& room) noexcept;
+bool prepare_step(operation& op, void* target, std::size_t min,
+                  asio::mutable_buffer& room) noexcept;
 bool data_step(operation& op, void* target, std::size_t min, asio::const_buffer& bytes) noexcept;
 bool connect_step(operation& op, void* target) noexcept;
 

@@ -44,7 +44,9 @@ struct prepare_operation {
   asio::mutable_buffer room;
 
   bool perform(operation& op, void* target) noexcept { return prepare_step(op, target, min, room); }
-  std::tuple<std::error_code, asio::mutable_buffer> result(operation& op) const { return {op.error, room}; }
+  std::tuple<std::error_code, asio::mutable_buffer> result(operation& op) const {
+    return {op.error, room};
+  }
 };
 
 struct data_operation {
@@ -52,7 +54,9 @@ struct data_operation {
   asio::const_buffer bytes;
 
   bool perform(operation& op, void* target) noexcept { return data_step(op, target, min, bytes); }
-  std::tuple<std::error_code, asio::const_buffer> result(operation& op) const { return {op.error, bytes}; }
+  std::tuple<std::error_code, asio::const_buffer> result(operation& op) const {
+    return {op.error, bytes};
+  }
 };
 
 struct connect_operation {
