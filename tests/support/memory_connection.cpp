@@ -185,6 +185,11 @@ void memory_connection::abort() noexcept {
   channel_->close(side_, true);
 }
 
+void memory_connection::cut() noexcept {
+  const guard lock(channel_->mutex_);
+  channel_->break_down();
+}
+
 detail::transport_counters memory_connection::counters(direction d) const noexcept {
   const guard lock(channel_->mutex_);
   const auto& queue = d == direction::read ? channel_->at(side_).in : channel_->beyond(side_).in;

@@ -34,6 +34,7 @@ class memory_connection final : public detail::connection {
   std::error_code shutdown(asio::socket_base::shutdown_type what) noexcept override;
   void close() noexcept override;
   void abort() noexcept override;
+  void cut() noexcept override;
   detail::transport_counters counters(detail::direction d) const noexcept override;
 
  private:

@@ -48,14 +48,14 @@ std::error_code connection::input(std::uint64_t min) noexcept {
   if (in_.available() >= min) return {};
   if (failed_.load(std::memory_order_relaxed)) return make(asio::error::connection_reset);
   // Asked before the look: what a dead peer has published is seen by any look after its death.
-  const bool over = group_->ended();
+  const bool ended = over();
   if (!in_.look()) return fail();
   if (in_.available() >= min) return {};
   const auto flags = in_.writer_flags();
   if (close_state::sending_over(flags)) {
     return close_state::orderly_end(flags) ? end_of_stream() : make(asio::error::connection_reset);
   }
-  if (over) return make(asio::error::connection_reset);
+  if (ended) return make(asio::error::connection_reset);
   if (receive_shut_) return end_of_stream();
   if (const auto wake = in_.drained()) tell_peer(direction::read, wake);
   return make(asio::error::would_block);
@@ -66,7 +66,7 @@ std::error_code connection::output(std::uint64_t min) noexcept {
   if (close_state::orderly_end(sent_flags_.load(std::memory_order_relaxed))) {
     return make(asio::error::broken_pipe);
   }
-  if (failed_.load(std::memory_order_relaxed) || group_->ended()) {
+  if (failed_.load(std::memory_order_relaxed) || over()) {
     return make(asio::error::connection_reset);
   }
   if (!out_.look()) return fail();

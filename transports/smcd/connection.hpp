@@ -38,6 +38,7 @@ class connection final : public detail::connection {
   std::error_code shutdown(asio::socket_base::shutdown_type what) noexcept override;
   void close() noexcept override;
   void abort() noexcept override;
+  void cut() noexcept override;
   detail::transport_counters counters(detail::direction d) const noexcept override;
 
   link_group& group() noexcept { return *group_; }
@@ -50,6 +51,8 @@ class connection final : public detail::connection {
              const ring_memory& out, std::uint64_t own_token, const ring_descriptor& peer) noexcept;
 
   bool stale() const noexcept;
+  /// Nothing new will come from the peer.
+  bool over() const noexcept { return cut_.load(std::memory_order_seq_cst) || group_->ended(); }
   /// Where bytes must be moved, the buffer for that: had now, or the connection is not made.
   bool reserve_send_buffer() noexcept {
     return mapped_ || out_buffer_.get(out_.ring().size) != nullptr;
@@ -97,6 +100,7 @@ class connection final : public detail::connection {
   const std::uint32_t fork_generation_;
   std::atomic<std::uint32_t> sent_flags_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> cut_{false};
   bool closed_ = false;
 };
 

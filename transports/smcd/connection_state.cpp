@@ -58,8 +58,7 @@ void connection::wait(direction d, std::size_t min, std::chrono::milliseconds li
 std::error_code connection::shutdown(asio::socket_base::shutdown_type what) noexcept {
   if (stale()) return make(asio::error::bad_descriptor);
   const auto theirs = out_.ring().header->consumer.flags.load(std::memory_order_relaxed);
-  if (failed_.load(std::memory_order_relaxed) || group_->ended() ||
-      (theirs & close_flag::aborted) != 0) {
+  if (failed_.load(std::memory_order_relaxed) || over() || (theirs & close_flag::aborted) != 0) {
     return make(asio::error::not_connected);
   }
   if (what != asio::socket_base::shutdown_receive) {
@@ -88,6 +87,14 @@ void connection::tell_own_waiter(direction d) noexcept {
 void connection::close() noexcept { end(false); }
 void connection::abort() noexcept { end(true); }
 
+// The peer meets the reset on its own TCP connection, and hears of it when we close. Telling it
+// here would be a second mover of our ring beside the thread that may be writing (wake.hpp).
+void connection::cut() noexcept {
+  if (stale()) return;
+  cut_.store(true, std::memory_order_seq_cst);
+  group_->request_announcement();
+}
+
 // A write of the peer's that meets this: either our look below finds its bytes, and the close
 // becomes a reset; or the peer's look after its store finds our first flag (both pairs are
 // seq_cst), and its next write fails.
@@ -97,7 +104,8 @@ void connection::end(bool throw_away) noexcept {
   auto& in = *in_.ring().header;
   in.consumer.flags.store(close_flag::closed, std::memory_order_seq_cst);
   const bool unread = !in_.look() || in_.available() != 0;
-  const bool reset = throw_away || unread || failed_.load(std::memory_order_relaxed);
+  const bool reset = throw_away || unread || failed_.load(std::memory_order_relaxed) ||
+                     cut_.load(std::memory_order_relaxed);
   const auto flags =
       close_state::flags_of_close(sent_flags_.load(std::memory_order_relaxed), reset);
   sent_flags_.store(flags, std::memory_order_relaxed);

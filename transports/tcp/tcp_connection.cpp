@@ -150,6 +150,8 @@ class tcp_connection final : public detail::connection {
 
   void close() noexcept override { flush_blocking(); }
 
+  void cut() noexcept override {}  // transfers meet the reset themselves
+
   void abort() noexcept override {
     std::error_code ignored;
     socket_.set_option(asio::socket_base::linger(true, 0), ignored);

@@ -55,7 +55,7 @@ std::error_code link::open() {
   peer_.pid = credentials.value.pid;
   peer_.description =
       "process " + std::to_string(peer_.pid) + " of user " + std::to_string(peer_.uid);
-  return service_.watch(socket_.get(), *this);
+  return service_.watch(socket_.get(), *this, EPOLLIN | EPOLLRDHUP);
 }
 
 std::error_code link::send(const message& what, std::span<const int> descriptors, urgency when) {
@@ -264,8 +264,8 @@ reason link::take_peer_process(system::descriptor& sent) {
   }
   received_identity_ = true;
   peer_process_ = std::move(sent);
-  return service_.watch(peer_process_.get(), process_watcher_) ? reason::protocol_error
-                                                               : reason::none;
+  return service_.watch(peer_process_.get(), process_watcher_, EPOLLIN) ? reason::protocol_error
+                                                                        : reason::none;
 }
 
 reason link::take_peer_mailbox(std::span<system::descriptor>& descriptors) {

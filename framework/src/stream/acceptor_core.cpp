@@ -81,7 +81,7 @@ void acceptor_core::announce() {
 
 void acceptor_core::announce_at(const rendezvous_place& place) {
   auto made = announcement::make(place);
-  if (!made || service_.watch(made.value.listener().get(), *this)) return;
+  if (!made || service_.watch(made.value.listener().get(), *this, EPOLLIN)) return;
   add_local_acceptor(made.value.name(),
                      std::static_pointer_cast<acceptor_core>(shared_from_this()));
   announcements_.push_back(std::move(made.value));

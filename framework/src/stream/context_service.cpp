@@ -21,6 +21,7 @@ asio::execution_context::id context_service::id;
 namespace {
 
 constexpr int most_poll_rounds = 64;
+constexpr std::chrono::milliseconds lasting_after{250};
 
 thread_local int blocking_calls = 0;
 
@@ -98,12 +99,12 @@ std::error_code context_service::open_control() {
   return {};
 }
 
-std::error_code context_service::watch(int descriptor, descriptor_watcher& watcher) {
+std::error_code context_service::watch(int descriptor, descriptor_watcher& watcher,
+                                       std::uint32_t epoll_events) {
   const std::lock_guard lock(mutex_);
   if (const auto error = open_control()) return error;
-  if (const auto error =
-          system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, EPOLLIN | EPOLLRDHUP,
-                               static_cast<std::uint64_t>(descriptor))) {
+  if (const auto error = system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, epoll_events,
+                                              static_cast<std::uint64_t>(descriptor))) {
     return error;
   }
   watched_[descriptor] = &watcher;
@@ -132,6 +133,34 @@ void context_service::unwatch_deadline(deadline_watcher& watcher) noexcept {
   if (found == deadline_of_.end()) return;
   deadlines_.erase(found->second);
   deadline_of_.erase(found);
+}
+
+void context_service::watch_lasting(lasting_watcher& watcher) {
+  const std::lock_guard lock(mutex_);
+  if (watcher.place_ != lasting_watcher::nowhere) return;
+  young_.push_back(&watcher);
+  watcher.place_ = young_.size() - 1;
+  if (std::exchange(young_awaited_, true)) return;
+  watch_deadline(*this, clock::now() + lasting_after);
+}
+
+void context_service::unwatch_lasting(lasting_watcher& watcher) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::size_t place = watcher.place_;
+  if (place == lasting_watcher::nowhere) return;
+  young_[place] = young_.back();
+  young_[place]->place_ = place;
+  young_.pop_back();
+  watcher.place_ = lasting_watcher::nowhere;
+}
+
+void context_service::on_deadline(clock::time_point) noexcept {
+  young_awaited_ = false;
+  while (!young_.empty()) {
+    lasting_watcher& last = *young_.back();
+    unwatch_lasting(last);
+    last.on_lasting();
+  }
 }
 
 void context_service::set_timer(clock::time_point when) noexcept {
@@ -422,6 +451,8 @@ void context_service::renew() noexcept {
   deadlines_.clear();
   deadline_of_.clear();
   timer_set_.reset();
+  while (!young_.empty()) unwatch_lasting(*young_.back());
+  young_awaited_ = false;
   {
     const std::lock_guard lock(wake_mutex_);
     forget_waits();

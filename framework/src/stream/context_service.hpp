@@ -44,6 +44,20 @@ class deadline_watcher {
   ~deadline_watcher() = default;
 };
 
+/// A stream over something else than its TCP connection; told exclusively when it has lasted.
+class lasting_watcher {
+ public:
+  virtual void on_lasting() noexcept = 0;
+
+ protected:
+  ~lasting_watcher() = default;
+
+ private:
+  friend class context_service;
+  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+  std::size_t place_ = nowhere;
+};
+
 /// Told, exclusively, that this is the child of a fork(): what it shares with peers is its
 /// parent's.
 class fork_watcher {
@@ -62,7 +76,9 @@ class wake_source : public poller {
   virtual bool finished() const noexcept = 0;
 };
 
-class context_service final : public asio::execution_context::service, private poller {
+class context_service final : public asio::execution_context::service,
+                              private poller,
+                              private deadline_watcher {
  public:
   using key_type = context_service;
   using clock = std::chrono::steady_clock;
@@ -95,13 +111,19 @@ class context_service final : public asio::execution_context::service, private p
   }
 
   // Exclusively:
-  std::error_code watch(int descriptor, descriptor_watcher& watcher);
+  /// Errors and hang-ups are always told, `epoll_events` besides.
+  std::error_code watch(int descriptor, descriptor_watcher& watcher, std::uint32_t epoll_events);
   void unwatch(int descriptor) noexcept;
   void watch_deadline(deadline_watcher& watcher, clock::time_point when);
   void unwatch_deadline(deadline_watcher& watcher) noexcept;
   void watch_forks(fork_watcher& watcher) { fork_watchers_.push_back(&watcher); }
   /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
   void defer(std::function<void()> call);
+  /// Tells `watcher`, once, when it has been there for a while: most connections don't last, and
+  /// what is done for those that do (a system call or two) should cost the others nothing. Any
+  /// thread, without its host's lock.
+  void watch_lasting(lasting_watcher& watcher);
+  void unwatch_lasting(lasting_watcher& watcher) noexcept;
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
   void poll_descriptors() noexcept;
 
@@ -138,6 +160,7 @@ class context_service final : public asio::execution_context::service, private p
 
  private:
   void shutdown() override;
+  void on_deadline(clock::time_point now) noexcept override;
   void notify_fork(asio::execution_context::fork_event event) override;
   bool poll() noexcept override;
   bool before_sleep() noexcept override;
@@ -195,6 +218,8 @@ class context_service final : public asio::execution_context::service, private p
   deadline_map deadlines_;
   std::unordered_map<deadline_watcher*, deadline_map::iterator> deadline_of_;
   std::optional<clock::time_point> timer_set_;
+  std::vector<lasting_watcher*> young_;
+  bool young_awaited_ = false;  // their deadline is set
 
   mutable std::recursive_mutex wake_mutex_;  // guards what follows, where there is no loop
   system::descriptor doorbell_;

@@ -58,7 +58,9 @@ stream_core::stream_core(const asio::any_io_executor& executor, context_service&
 }
 
 stream_core::~stream_core() {
-  if (!gone_) service_.remove_host(*this);
+  if (gone_) return;
+  service_.unwatch_lasting(*this);
+  service_.remove_host(*this);
 }
 
 void stream_core::side::ready() noexcept {
@@ -93,8 +95,41 @@ std::error_code stream_core::adopt(accepted_connection&& accepted) {
   if (is_open()) return asio::error::already_open;
   tcp_.adopt(std::move(accepted.socket), accepted.peer.protocol());
   const auto error = settle(std::move(accepted.outcome));
-  if (error) tcp_.close();
+  if (error) {
+    tcp_.close();
+  } else {
+    watch_tcp();
+  }
   return error;
+}
+
+// ---- the silent TCP connection below another transport: its reset ends the stream, its end of
+// ---- stream means nothing (the peer's close says more)
+
+void stream_core::watch_tcp() {
+  if (outcome_.kind != transport_kind::tcp) service_.watch_lasting(*this);
+}
+
+void stream_core::on_lasting() noexcept {
+  const guard lock(*this);
+  watched_ = connection_ && !service_.watch(tcp_.number(), *this, 0);
+}
+
+void stream_core::on_event(std::uint32_t) noexcept {
+  const guard lock(*this);
+  service_.unwatch(tcp_.number());
+  watched_ = false;
+  if (connection_) connection_->cut();
+}
+
+void stream_core::unwatch_tcp() noexcept {
+  service_.unwatch_lasting(*this);
+  bool watched = false;
+  {
+    const guard lock(*this);
+    watched = std::exchange(watched_, false);
+  }
+  if (watched) service_.unwatch(tcp_.number());
 }
 
 std::error_code stream_core::close() noexcept {
@@ -105,6 +140,7 @@ std::error_code stream_core::close() noexcept {
 /// Ends pending operations, then the connection.
 void stream_core::close_here(bool call_handlers) noexcept {
   abort_queued(asio::error::operation_aborted, call_handlers);
+  unwatch_tcp();
   const guard lock(*this);
   if (record_) record_->finish();
   record_.reset();
@@ -425,8 +461,10 @@ std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept
     if (const auto error = tcp_.open_bare(to.protocol())) return error;
   }
   established outcome;
-  const auto error = connect_attempt::run(*this, to, outcome);
-  return error ? error : settle(std::move(outcome));
+  auto error = connect_attempt::run(*this, to, outcome);
+  if (!error) error = settle(std::move(outcome));
+  if (!error) watch_tcp();
+  return error;
 }
 
 void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
@@ -456,8 +494,9 @@ void stream_core::connected(const connect_attempt& attempt, std::error_code erro
     const guard lock(*this);
     if (attempt_.get() != &attempt) return;  // cancelled or closed meanwhile
     attempt_.reset();
-    connect_result_ = error ? error : settle(std::move(outcome));
+    connect_result_ = error = error ? error : settle(std::move(outcome));
   }
+  if (!error) watch_tcp();
   operation_host::ready(connect_queue, context_service::in_blocking_call());
 }
 

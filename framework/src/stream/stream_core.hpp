@@ -32,7 +32,9 @@ struct established {
   peer_identity peer;
 };
 
-class stream_core final : public operation_host {
+class stream_core final : public operation_host,
+                          private descriptor_watcher,
+                          private lasting_watcher {
  public:
   stream_core(const asio::any_io_executor& executor, context_service& service,
               std::shared_ptr<const config> settings);
@@ -115,6 +117,11 @@ class stream_core final : public operation_host {
     service_.waiting_changed(difference, executor_);
   }
 
+  void on_lasting() noexcept override;
+  void on_event(std::uint32_t epoll_events) noexcept override;
+  void watch_tcp();
+  void unwatch_tcp() noexcept;
+
   std::error_code not_usable(bool writing) const noexcept;
   template <typename Try>
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
@@ -142,6 +149,7 @@ class stream_core final : public operation_host {
   std::size_t send_size_ = 0;
   bool linger_reset_ = false;
   bool non_blocking_ = false;
+  bool watched_ = false;  // the TCP connection under another transport
   bool gone_ = false;
 };
 

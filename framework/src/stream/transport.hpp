@@ -98,6 +98,9 @@ class connection {
   virtual void close() noexcept = 0;
   /// Ends both directions at once with a reset, as SO_LINGER with zero seconds.
   virtual void abort() noexcept = 0;
+  /// The TCP connection below was reset: what has come can still be read, then connection_reset
+  /// (R3). Any thread; waiters are told later.
+  virtual void cut() noexcept = 0;
 
   virtual transport_counters counters(direction d) const noexcept = 0;
 };

@@ -47,6 +47,7 @@ class counted_connection final : public smc::detail::connection {
   }
   void close() noexcept override {}
   void abort() noexcept override {}
+  void cut() noexcept override {}
   transport_counters counters(direction d) const noexcept override {
     return d == direction::write ? written : read;
   }
