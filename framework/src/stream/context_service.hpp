@@ -120,9 +120,10 @@ class context_service final : public asio::execution_context::service,
   /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
   void defer(std::function<void()> call);
   /// Tells `watcher`, once, when it has been there for a while: most connections don't last, and
-  /// what is done for those that do (a system call or two) should cost the others nothing. Any
-  /// thread, without its host's lock.
+  /// what is done for those that do (a system call or two) should cost the others nothing. Without
+  /// its host's lock.
   void watch_lasting(lasting_watcher& watcher);
+  /// Any thread.
   void unwatch_lasting(lasting_watcher& watcher) noexcept;
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
   void poll_descriptors() noexcept;

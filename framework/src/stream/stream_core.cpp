@@ -107,7 +107,9 @@ std::error_code stream_core::adopt(accepted_connection&& accepted) {
 // ---- stream means nothing (the peer's close says more)
 
 void stream_core::watch_tcp() {
-  if (outcome_.kind != transport_kind::tcp) service_.watch_lasting(*this);
+  if (outcome_.kind == transport_kind::tcp) return;
+  // An accepted stream may be another loop's than the acceptor's thread.
+  exclusively([this] { service_.exclusively([this] { service_.watch_lasting(*this); }); });
 }
 
 void stream_core::on_lasting() noexcept {
