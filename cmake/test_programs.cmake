@@ -43,7 +43,7 @@ set(smc_test_environment
 function(smc_test_program name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 900)
   endif()
   if(NOT arg_LABELS)
     set(arg_LABELS unit sanitizer)

@@ -1,7 +1,7 @@
 // The main of every test program: a watchdog for each test, and a check that no test leaves
 // anything open.
 //
-// SMC_TEST_TIMEOUT=SECONDS   how long one test may take (default 60; 0: for ever, for use in a
+// SMC_TEST_TIMEOUT=SECONDS   how long one test may take (default 150; 0: for ever, for use in a
 // debugger) RecordProperty("keeps", "why")   in a test: what it leaves open stays so on purpose (a
 // cache of the process)
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using smc::test::resources;
 
 std::chrono::seconds time_limit() {
   const char* text = std::getenv("SMC_TEST_TIMEOUT");
-  return std::chrono::seconds(text != nullptr ? std::atoi(text) : 60);
+  return std::chrono::seconds(text != nullptr ? std::atoi(text) : 150);
 }
 
 class guard : public testing::EmptyTestEventListener {

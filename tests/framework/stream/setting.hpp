@@ -36,7 +36,9 @@ enum class carrier { tcp, smc_d_mapped, smc_d_copying, memory };
 enum class place { event_loop, io_context, threads_and_strand, pool_and_strand, loop_and_strand };
 
 inline constexpr std::size_t test_ring = std::size_t{64} << 10;
-inline constexpr std::chrono::seconds patience{20};
+/// What takes longer hangs: far more than the slowest test needs on a machine with other work, and
+/// less than the watchdog allows.
+inline constexpr std::chrono::seconds patience{120};
 
 inline transport_kind expected(carrier c) {
   if (c == carrier::tcp) return transport_kind::tcp;
