@@ -101,8 +101,8 @@ void acceptor_core::withdraw_announcement() noexcept {
   actions todo;
   machine_->close(todo);
   perform(todo);
-  for (auto& [number, weak] : links_) {
-    if (const auto link = weak.lock(); link && link->is_open()) {
+  for (auto& [number, known] : links_) {
+    if (const auto link = known.weak.lock(); link && link->is_open()) {
       (void)link->send(retire{});
       local_network::of(service_).take_over(*link);
     }
@@ -138,8 +138,8 @@ void acceptor_core::release(std::shared_ptr<acceptor_core> core) noexcept {
 
 void acceptor_core::context_gone() noexcept {
   gone_ = true;
-  for (auto& [number, weak] : links_) {
-    if (const auto link = weak.lock()) link->abandon();
+  for (auto& [number, known] : links_) {
+    if (const auto link = known.weak.lock()) link->abandon();
   }
   links_.clear();
   withdraw_announcement();
@@ -216,25 +216,25 @@ void acceptor_core::serve_arrivals() noexcept {
   });
 }
 
-/// Accepts what TCP has ready: as much as operations wait for, or (for clients that negotiate) all
-/// there is.
+/// Accepts what TCP has ready: as much as operations wait for, or (eagerly) as much as clients have
+/// proposed a transport for, and not once more to see that there is nothing: they are waiting.
 void acceptor_core::serve(bool eagerly) {
   if (!is_open() || serving_) return;
   if (std::exchange(announce_again_, false)) announce();
   serving_ = true;
   std::vector<negotiation::connection_id> fresh;
+  const auto wanted = [&] {
+    if (eagerly) return fresh.size() < proposals_.size();
+    return waiting_.load() > static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
+  };
   for (bool more = true; more;) {
     fresh.clear();
-    while (fresh.size() < accept_batch && more) {
-      const auto wanted =
-          waiting_.load() - static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
-      more = (eagerly || wanted > 0) && accept_one(fresh);
-    }
+    while (fresh.size() < accept_batch && more && wanted()) more = accept_one(fresh);
     if (fresh.empty()) break;
     // Intents are sent before their TCP connections are made: after this look none of them is
     // missing.
     std::vector<std::shared_ptr<link>> links;  // a link that ends goes from links_
-    for (const auto& [number, weak] : links_) links.push_back(weak.lock());
+    for (const auto& [number, known] : links_) links.push_back(known.weak.lock());
     for (const auto& link : links) {
       if (link) link->receive_mail();
     }

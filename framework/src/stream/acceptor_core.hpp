@@ -91,6 +91,7 @@ class acceptor_core final : public operation_host,
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
+  bool is_allowed(negotiation::link_id caller) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
   void deliver(std::error_code error, accepted_ptr accepted);
   void wait_for_arrivals();
@@ -122,7 +123,11 @@ class acceptor_core final : public operation_host,
 
   std::vector<negotiation::announcement> announcements_;
   std::unique_ptr<negotiation::server_machine> machine_;
-  std::map<negotiation::link_id, std::weak_ptr<negotiation::link>> links_;
+  struct known_link {
+    std::weak_ptr<negotiation::link> weak;
+    bool allowed;  // its user, when the link was made, which is also when the kernel noted that user
+  };
+  std::map<negotiation::link_id, known_link> links_;
   std::map<negotiation::connection_id, pending> pending_;
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;

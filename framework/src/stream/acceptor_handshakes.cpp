@@ -35,7 +35,7 @@ void acceptor_core::on_event(std::uint32_t) noexcept {
       if (!called) break;
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
-      links_[id_of(*made)] = made;
+      links_[id_of(*made)] = {made, is_allowed_user(*settings_, made->peer().uid)};
       local_network::of(service_).keep(made);
       made->receive_all();
     }
@@ -47,8 +47,7 @@ void acceptor_core::received(negotiation::link& from, const message& what,
   const link_id id = id_of(from);
   actions todo;
   const auto* i = std::get_if<intent>(&what);
-  if (i && !is_allowed_user(*settings_,
-                            from.peer().uid)) {  // else other users could keep our accepts waiting
+  if (i && !is_allowed(id)) {  // else other users could keep our accepts waiting
     (void)from.send(decline_because(i->attempt, reason::other_user));
   } else if (i) {
     machine_->intent(id, i->attempt, todo);
@@ -109,6 +108,11 @@ void acceptor_core::watch_deadline() {
   if (const auto resume = paused_until_.load(); resume > clock::now())
     when = std::min(when.value_or(resume), resume);
   if (when) service_.watch_deadline(*this, *when);
+}
+
+bool acceptor_core::is_allowed(link_id caller) const {
+  const auto found = links_.find(caller);
+  return found != links_.end() && found->second.allowed;
 }
 
 // ---- what the machine asks for
@@ -183,8 +187,7 @@ void acceptor_core::answer(const server_action& action, actions& more) {
   const auto stored = proposals_.find(action.by);
   const auto link = stored == proposals_.end() ? nullptr : stored->second.link.lock();
   reason why = link ? reason::none : reason::rendezvous_unreachable;
-  if (why == reason::none && !is_allowed_user(*settings_, link->peer().uid))
-    why = reason::other_user;
+  if (why == reason::none && !is_allowed(action.by.link)) why = reason::other_user;
   negotiation::accept message;
   offer given;
   if (why == reason::none) p.chosen = choose(stored->second.message, p.proposed, why);
@@ -258,7 +261,7 @@ void acceptor_core::send_decline(const attempt_key& to, reason why) {
   proposals_.erase(to);
   const auto found = links_.find(to.link);
   if (found == links_.end()) return;
-  if (const auto link = found->second.lock(); link && link->is_open()) {
+  if (const auto link = found->second.weak.lock(); link && link->is_open()) {
     (void)link->send(decline_because(to.attempt, why));
   }
 }
