@@ -197,7 +197,7 @@ void acceptor_core::wait_for_arrivals() {
       const guard lock(*this);
       waiting_for_arrivals_ = false;
     }
-    if (!error) service_.exclusively([this, keep] { serve(false); });
+    if (!error) service_.exclusively([this, keep] { serve_event(); });
     const guard lock(*this);
     if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
   };
@@ -209,6 +209,12 @@ void acceptor_core::wait_for_arrivals() {
   if (service_.loop()) service_.loop()->release_unit();
 }
 
+/// The event may be that of a connection which was accepted since; if there is another one, the
+/// next wait tells at once, and a call that finds nothing is saved for each client.
+void acceptor_core::serve_event() {
+  if (!std::exchange(accepted_ahead_, false)) serve(false);
+}
+
 void acceptor_core::serve_arrivals() noexcept {
   service_.exclusively([this, keep = shared_from_this()] {
     service_.poll_descriptors();
@@ -217,7 +223,8 @@ void acceptor_core::serve_arrivals() noexcept {
 }
 
 /// Accepts what TCP has ready: as much as operations wait for, or (eagerly) as much as clients have
-/// proposed a transport for, and not once more to see that there is nothing: they are waiting.
+/// proposed a transport for; not once more to see that there is nothing: the clients are waiting,
+/// and the next wait for arrivals tells.
 void acceptor_core::serve(bool eagerly) {
   if (!is_open() || serving_) return;
   if (std::exchange(announce_again_, false)) announce();
@@ -227,10 +234,12 @@ void acceptor_core::serve(bool eagerly) {
     if (eagerly) return fresh.size() < proposals_.size();
     return waiting_.load() > static_cast<std::ptrdiff_t>(ready_count_.load() + fresh.size());
   };
-  for (bool more = true; more;) {
+  bool more = true;
+  do {
     fresh.clear();
     while (fresh.size() < accept_batch && more && wanted()) more = accept_one(fresh);
     if (fresh.empty()) break;
+    accepted_ahead_ = eagerly;
     // Intents are sent before their TCP connections are made: after this look none of them is
     // missing.
     std::vector<std::shared_ptr<link>> links;  // a link that ends goes from links_
@@ -249,7 +258,7 @@ void acceptor_core::serve(bool eagerly) {
       machine_->tcp_accepted(id, found->second.tuple, own, clock::now(), todo);
     }
     perform(todo);
-  }
+  } while (more && (eagerly || fresh.size() == accept_batch));
   serving_ = false;
   watch_deadline();
 }

@@ -90,6 +90,7 @@ class acceptor_core final : public operation_host,
   void forget_handshakes() noexcept;
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
+  void serve_event();
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
   bool is_allowed(negotiation::link_id caller) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
@@ -125,13 +126,14 @@ class acceptor_core final : public operation_host,
   std::unique_ptr<negotiation::server_machine> machine_;
   struct known_link {
     std::weak_ptr<negotiation::link> weak;
-    bool allowed;  // its user, when the link was made, which is also when the kernel noted that user
+    bool allowed;  // its user, who was noted by the kernel when the link was made, as this was
   };
   std::map<negotiation::link_id, known_link> links_;
   std::map<negotiation::connection_id, pending> pending_;
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;
   bool serving_ = false;
+  bool accepted_ahead_ = false;        // of the event that the wait for arrivals will end with
   bool announce_again_ = false;        // inherited from the parent, and not used here yet
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;

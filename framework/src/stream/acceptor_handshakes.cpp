@@ -57,7 +57,9 @@ void acceptor_core::received(negotiation::link& from, const message& what,
     machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
     // A loop accepts ahead of the program, as TCP's backlog does: the client need not wait for it.
     if (todo.empty() && !serving_) {
-      service_.defer([this, keep = shared_from_this()] { serve_arrivals(); });
+      service_.defer([this, keep = shared_from_this()] {
+        service_.exclusively([this, keep] { serve(true); });
+      });
     }
   } else if (const auto* c = std::get_if<confirm>(&what)) {
     confirm_ = c;
