@@ -9,6 +9,7 @@
 #include <smc/config.hpp>
 #include <smc/detail/acceptor_api.hpp>
 #include <smc/detail/acceptor_operations.hpp>
+#include <smc/detail/initiation.hpp>
 #include <smc/stream.hpp>
 #include <system_error>
 #include <type_traits>
@@ -166,9 +167,11 @@ class basic_acceptor : public asio::socket_base {
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_wait(wait_type what, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
-        [this](auto&& handler, wait_type) {
-          start(std::forward<decltype(handler)>(handler), detail::accept_wait_operation{});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, wait_type) {
+                                start(std::forward<decltype(handler)>(handler),
+                                      detail::accept_wait_operation{});
+                              }),
         token, what);
   }
 
@@ -267,21 +270,25 @@ class basic_acceptor : public asio::socket_base {
   auto async_accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint,
                          Token&& token) {
     return asio::async_initiate<Token, void(std::error_code)>(
-        [this](auto&& handler, basic_stream<PeerExecutor>* into, endpoint_type* its_endpoint) {
-          detail::expect(core(), into->executor_);
-          start(std::forward<decltype(handler)>(handler),
-                detail::accept_operation<basic_stream<PeerExecutor>>{into, its_endpoint, {}});
-        },
+        detail::initiation_of(
+            *this,
+            [this](auto&& handler, basic_stream<PeerExecutor>* into, endpoint_type* its_endpoint) {
+              detail::expect(core(), into->executor_);
+              start(std::forward<decltype(handler)>(handler),
+                    detail::accept_operation<basic_stream<PeerExecutor>>{into, its_endpoint, {}});
+            }),
         token, &peer, peer_endpoint);
   }
   template <typename PeerExecutor, typename Token>
   auto async_accept_moved(const PeerExecutor& executor, Token&& token) {
     return asio::async_initiate<Token, void(std::error_code, basic_stream<PeerExecutor>)>(
-        [this](auto&& handler, const PeerExecutor& its_executor) {
-          detail::expect(core(), its_executor);
-          start(std::forward<decltype(handler)>(handler),
-                detail::accept_moved_operation<basic_stream<PeerExecutor>>{its_executor, {}});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, const PeerExecutor& its_executor) {
+                                detail::expect(core(), its_executor);
+                                start(std::forward<decltype(handler)>(handler),
+                                      detail::accept_moved_operation<basic_stream<PeerExecutor>>{
+                                          its_executor, {}});
+                              }),
         token, executor);
   }
   template <typename Handler, typename Payload>

@@ -3,6 +3,7 @@
 #include <smc/acceptor.hpp>
 #include <smc/config.hpp>
 #include <smc/connect.hpp>
+#include <smc/deadline.hpp>
 #include <smc/error.hpp>
 #include <smc/event_loop.hpp>
 #include <smc/peer_identity.hpp>

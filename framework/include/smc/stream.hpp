@@ -11,6 +11,7 @@
 #include <memory>
 #include <smc/config.hpp>
 #include <smc/detail/acceptor_api.hpp>
+#include <smc/detail/initiation.hpp>
 #include <smc/detail/stream_api.hpp>
 #include <smc/detail/stream_operations.hpp>
 #include <smc/error.hpp>
@@ -166,11 +167,13 @@ class basic_stream : public asio::socket_base {
   auto async_connect(const endpoint_type& endpoint,
                      Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
-        [this](auto&& handler, const endpoint_type& to) {
-          detail::begin_connect(core(), to);
-          start(detail::connect_queue, std::forward<decltype(handler)>(handler),
-                detail::connect_operation{});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, const endpoint_type& to) {
+                                detail::begin_connect(core(), to);
+                                start(detail::connect_queue,
+                                      std::forward<decltype(handler)>(handler),
+                                      detail::connect_operation{});
+                              }),
         token, endpoint);
   }
 
@@ -330,12 +333,14 @@ class basic_stream : public asio::socket_base {
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_wait(wait_type what, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
-        [this](auto&& handler, wait_type w) {
-          const auto queue = w == wait_read    ? detail::read_queue
-                             : w == wait_write ? detail::write_queue
-                                               : detail::error_queue;
-          start(queue, std::forward<decltype(handler)>(handler), detail::wait_operation{w});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, wait_type w) {
+                                const auto queue = w == wait_read    ? detail::read_queue
+                                                   : w == wait_write ? detail::write_queue
+                                                                     : detail::error_queue;
+                                start(queue, std::forward<decltype(handler)>(handler),
+                                      detail::wait_operation{w});
+                              }),
         token, what);
   }
   /// Bytes that can be read without blocking.
@@ -380,10 +385,11 @@ class basic_stream : public asio::socket_base {
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_prepare(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::mutable_buffer)>(
-        [this](auto&& handler, std::size_t n) {
-          start(detail::write_queue, std::forward<decltype(handler)>(handler),
-                detail::prepare_operation{n, {}});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, std::size_t n) {
+                                start(detail::write_queue, std::forward<decltype(handler)>(handler),
+                                      detail::prepare_operation{n, {}});
+                              }),
         token, min);
   }
   /// At least `min` received bytes in place: void(std::error_code, asio::const_buffer). With eof or
@@ -392,10 +398,11 @@ class basic_stream : public asio::socket_base {
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_data(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::const_buffer)>(
-        [this](auto&& handler, std::size_t n) {
-          start(detail::read_queue, std::forward<decltype(handler)>(handler),
-                detail::data_operation{n, {}});
-        },
+        detail::initiation_of(*this,
+                              [this](auto&& handler, std::size_t n) {
+                                start(detail::read_queue, std::forward<decltype(handler)>(handler),
+                                      detail::data_operation{n, {}});
+                              }),
         token, min);
   }
 
