@@ -138,8 +138,7 @@ class memory_handshake final : public negotiation::handshake {
     // One of its own: the context may be gone when the peer still rings.
     auto own_doorbell = system::descriptor::adopt(::fcntl(doorbell, F_DUPFD_CLOEXEC, 0));
     if (!own_doorbell) return reason::descriptor_limit;
-    const std::uint64_t own_wish =
-        plan_.receive_size != 0 ? plan_.receive_size : plan_.settings.ring_size;
+    const std::uint64_t own_wish = plan_.receive_size != 0 ? plan_.receive_size : plan_.ring_size;
     const auto size = std::min(std::max(own_wish, peers_send_size), largest_queue);
     channel->open(side, static_cast<std::size_t>(size), std::move(own_doorbell.value), own_.token,
                   seen);

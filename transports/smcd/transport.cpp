@@ -44,8 +44,9 @@ clc::smcd_gid process_gid() {
 
 constexpr std::uint32_t most_groups = 64;  // on one link, for one context
 
-std::size_t wish(std::size_t option, std::uint64_t of_peer, const config& settings) {
-  const auto larger = std::max<std::uint64_t>(option != 0 ? option : settings.ring_size, of_peer);
+std::size_t wish(const connection_plan& plan, std::uint64_t of_peer) {
+  const auto own = plan.receive_size != 0 ? plan.receive_size : plan.ring_size;
+  const auto larger = std::max<std::uint64_t>(own, of_peer);
   return static_cast<std::size_t>(std::min<std::uint64_t>(larger, detail::max_ring_size));
 }
 
@@ -60,7 +61,7 @@ class smcd_handshake final : public negotiation::handshake {
     const std::uint32_t number = plan_.service.number() * 4 +
                                  (proposed->maps_send_buffer ? 2u : 0u) +
                                  (plan_.settings.map_send_buffer ? 1u : 0u);
-    const std::size_t size = wish(plan_.receive_size, proposed->send_size, plan_.settings);
+    const std::size_t size = wish(plan_, proposed->send_size);
     // A group that has all its connections is followed by a further one.
     for (std::uint32_t further = 0; further < most_groups; ++further) {
       if (const reason why = find_group(number + (further << 24), true); why != reason::none)
@@ -80,7 +81,7 @@ class smcd_handshake final : public negotiation::handshake {
       if (const reason why = group_->meet(descriptors); why != reason::none) return why;
     }
     group_->peer_knows(peer->known_slabs);
-    const std::size_t size = wish(plan_.receive_size, peer->send_size, plan_.settings);
+    const std::size_t size = wish(plan_, peer->send_size);
     if (const reason why = open_ring(size, peer->introduces, confirm); why != reason::none)
       return why;
     return connect(*peer, *accept.smcd, descriptors);

@@ -30,14 +30,36 @@ enum class fallback_policy {
   forbid  ///< connecting fails with the reason
 };
 
-/// An exception for some peers. The most specific matching rule wins; empty fields match
-/// everything.
+/// An exception for some peers. A rule matches a connection if each of peer, port and program does
+/// that it names. Each setting that rules give (transports, ring_size) comes from the most specific
+/// matching rule that gives it, else from the config: a rule for ring sizes leaves the transports
+/// to others.
+///
+/// More specific is, in this order: the narrower peer; naming a port; naming a program; standing
+/// earlier in config::rules. Peers from wide to narrow: all; networks, by the length of their
+/// prefix; "unix"; loopback networks (127.0.0.0/8 and inside it, ::1) and single addresses. Of
+/// equal prefixes one with an interface is narrower.
+///
+/// Both sides ask their own rules, before the handshake decides: the client about the endpoint that
+/// it connects to, the server about the address of its client and its own port. A rule without
+/// anything faster than TCP makes the connection TCP, even where fallback is forbidden, and
+/// fallback_reason() is then reason::not_configured on the side that has the rule; on the other
+/// one, too, if it made an offer.
+///
+/// Wrong rules are an error where a config is handed in: std::invalid_argument naming rule, field,
+/// value and what is right.
 struct rule {
-  std::string peer;                        ///< "10.0.0.0/8", "::1", "unix" for local peers
-  std::uint16_t port = 0;                  ///< of the listening side; 0: any
-  std::string program;                     ///< the executable's base name
-  std::vector<transport_kind> transports;  ///< in order of preference
-  std::optional<std::size_t> ring_size;    ///< bytes
+  /// An address or network, "10.0.0.0/8", "::1", "fe80::%eth0/10"; "unix" for peers of this host,
+  /// whatever address of it they use; empty: all. IPv4-mapped addresses are IPv4 on both sides of
+  /// the comparison: "::/0" is IPv6 only. Without an interface (%) a link-local network is meant on
+  /// all interfaces; a name of one is looked up once, where the config is handed in. Bits behind
+  /// the prefix are an error.
+  std::string peer;
+  std::uint16_t port = 0;  ///< of the listening side; 0: any
+  std::string program;     ///< base name of the own executable; empty: any
+  /// As config::transports; empty: this rule does not set them.
+  std::vector<transport_kind> transports;
+  std::optional<std::size_t> ring_size;  ///< as config::ring_size
 
   bool operator==(const rule&) const = default;
 };
@@ -107,6 +129,7 @@ class config {
   /// '-', the first a letter or digit. SMC_EID=NAME,NAME
   std::vector<std::string> eids;
 
+  /// Exceptions for some peers. Not in the environment.
   std::vector<rule> rules;
 
   bool operator==(const config&) const = default;

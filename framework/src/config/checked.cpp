@@ -1,9 +1,11 @@
 #include "config/checked.hpp"
 
 #include <stdexcept>
+#include <string>
 
 #include "config/limits.hpp"
 #include "config/parse.hpp"
+#include "config/rules.hpp"
 
 namespace smc::config_detail {
 namespace {
@@ -29,11 +31,14 @@ config checked(config value) {
   field("detect_timeout", [&] { check_timeout(value.detect_timeout); });
   field("rendezvous_directory", [&] { check_rendezvous_directory(value.rendezvous_directory); });
   field("eids", [&] { check_eids(value.eids); });
-  for (auto& rule : value.rules) {
-    field("rules", [&] {
-      if (!rule.transports.empty()) check_transports(rule.transports);
-      if (rule.ring_size) rule.ring_size = allowed_ring_size(*rule.ring_size);
-    });
+  for (std::size_t i = 0; i < value.rules.size(); ++i) {
+    std::string name, text;
+    try {
+      check_rule(value.rules[i], name, text);
+    } catch (const wrong_value& wrong) {
+      throw std::invalid_argument("smc::config::rules[" + std::to_string(i) + "]." + name + "=\"" +
+                                  text + "\": right would be " + wrong.what());
+    }
   }
   return value;
 }

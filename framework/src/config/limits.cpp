@@ -32,6 +32,9 @@ void check_transports(const std::vector<transport_kind>& kinds) {
   if (kinds.empty())
     throw wrong_value("at least one of smc-d, smc-r, tcp and other, e.g. smc-d,tcp");
   for (auto kind = kinds.begin(); kind != kinds.end(); ++kind) {
+    if (*kind > transport_kind::other || *kind < transport_kind::tcp) {
+      throw wrong_value("a list of smc-d, smc-r, tcp and other, e.g. smc-d,tcp");
+    }
     if (std::find(kinds.begin(), kind, *kind) != kind) {
       throw wrong_value("a list that names each transport once, e.g. smc-d,tcp");
     }

@@ -8,6 +8,7 @@
 
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_acceptors.hpp"
+#include "negotiation/peer_settings.hpp"
 #include "negotiation/registry.hpp"
 
 namespace smc::detail {
@@ -87,7 +88,10 @@ void connect_attempt::begin() {
   if (cancelled_) return;
   actions todo;
   reason why = reason::none;
-  transports_ = usable_transports(*settings_, why);
+  const auto chosen = settings_for_peer(*settings_, destination_, destination_.port());
+  ring_size_ = chosen.ring_size;
+  faster_denied_ = chosen.faster_denied;
+  transports_ = usable_transports(chosen.transports, *settings_, why);
   faster_wanted_ = !transports_.empty() || why != reason::none;
   if (!transports_.empty()) {
     network_ = &local_network::of(service_);
@@ -292,6 +296,8 @@ void connect_attempt::finish(std::error_code error, reason why, bool on_transpor
     if (obstacle_ != reason::none) why = obstacle_;
     outcome.reason = make_error_code(why == reason::none ? reason::peer_unknown : why);
     if (settings_->fallback == fallback_policy::forbid) error = outcome.reason;
+  } else if (!error && faster_denied_) {
+    outcome.reason = make_error_code(reason::not_configured);
   }
   handshake_.reset();
   {
@@ -335,7 +341,7 @@ std::shared_ptr<link> connect_attempt::link_of(announcer_id which) const {
 }
 
 connection_plan connect_attempt::plan(link& link) const {
-  return {service_, link, *settings_, receive_size_, send_size_, false};
+  return {service_, link, *settings_, ring_size_, receive_size_, send_size_, false};
 }
 
 void connect_attempt::received(link& from, const message& what,

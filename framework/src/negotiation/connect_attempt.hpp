@@ -77,6 +77,8 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   std::vector<negotiation::transport*> transports_;
   std::uint64_t number_ = 0;
   bool faster_wanted_ = false;
+  bool faster_denied_ = false;  // by a rule
+  std::size_t ring_size_ = 0;
   bool tcp_wanted_ = false;
   negotiation::four_tuple tuple_;
   clc::proposal proposed_;

@@ -59,6 +59,7 @@ struct connection_plan {
   detail::context_service& service;  ///< where its operations will run
   negotiation::link& link;           ///< to the peer process
   const config& settings;
+  std::size_t ring_size = 0;     ///< bytes, as configured for this peer
   std::size_t receive_size = 0;  ///< bytes wished for by socket options; 0: as configured
   std::size_t send_size = 0;
   /// The handshake runs exclusively in another context than `service`: what it makes must stand

@@ -40,11 +40,12 @@ void register_transport(std::unique_ptr<transport> added) {
   t.transports.push_back(std::move(added));
 }
 
-std::vector<transport*> usable_transports(const config& settings, reason& why) {
+std::vector<transport*> usable_transports(const std::vector<transport_kind>& kinds,
+                                          const config& settings, reason& why) {
   why = reason::none;
   std::vector<transport*> result;
   const auto all = registered_transports();
-  for (const transport_kind kind : settings.transports) {
+  for (const transport_kind kind : kinds) {
     if (kind == transport_kind::tcp) break;
     for (transport* each : all) {
       if (each->kind() != kind) continue;
@@ -56,8 +57,7 @@ std::vector<transport*> usable_transports(const config& settings, reason& why) {
       }
     }
   }
-  const bool faster_wanted =
-      !settings.transports.empty() && settings.transports.front() != transport_kind::tcp;
+  const bool faster_wanted = !kinds.empty() && kinds.front() != transport_kind::tcp;
   if (faster_wanted && result.empty() && why == reason::none) why = reason::no_device;
   return result;
 }

@@ -14,6 +14,7 @@
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_addresses.hpp"
 #include "negotiation/local_network.hpp"
+#include "negotiation/peer_settings.hpp"
 #include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "system/events.hpp"
@@ -68,11 +69,13 @@ std::error_code acceptor_core::listen(int backlog) {
 
 /// Without an announcement the listener serves plain TCP: local clients then find nobody here.
 void acceptor_core::announce() {
-  transports_ = usable_transports(*settings_, unusable_);
-  if (transports_.empty()) return;
   std::error_code error;
   const auto local = acceptor_.local_endpoint(error);
   if (error) return;
+  reason ignored = reason::none;  // told to those connections that it concerns
+  transports_ =
+      usable_transports(kinds_for_any_peer(*settings_, local.port()), *settings_, ignored);
+  if (transports_.empty()) return;
   announce_at(rendezvous_place(local.port()));
   const std::string& directory = settings_->rendezvous_directory;
   if (directory.empty()) return;
@@ -284,17 +287,31 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
   pending p;
   p.socket = std::move(accepted.value.socket);
   p.peer = accepted.value.peer;
+  p.tuple = {negotiation::endpoint(p.peer), negotiation::endpoint(accepted.value.local)};
+  apply_rules(p);
   if (transports_.empty()) {
     accepted_ptr plain(new accepted_connection{std::move(p.socket), p.peer, {}});
-    if (unusable_ != reason::none) plain->outcome.reason = make_error_code(unusable_);
+    if (p.obstacle != reason::none) plain->outcome.reason = make_error_code(p.obstacle);
     deliver({}, std::move(plain));
     return true;
   }
-  p.tuple = {negotiation::endpoint(p.peer), negotiation::endpoint(accepted.value.local)};
   const auto id = static_cast<negotiation::connection_id>(++last_connection_);
   pending_.emplace(id, std::move(p));
   fresh.push_back(id);
   return true;
+}
+
+/// What the configuration allows for this peer, before anything is agreed on with it.
+void acceptor_core::apply_rules(pending& p) const {
+  const auto chosen = settings_for_peer(*settings_, p.tuple.client, p.tuple.server.port());
+  p.ring_size = chosen.ring_size;
+  p.transports = preferred(chosen.transports, transports_);
+  if (!p.transports.empty()) return;
+  if (chosen.faster_denied) {
+    p.obstacle = reason::not_configured;
+  } else {
+    (void)usable_transports(chosen.transports, *settings_, p.obstacle);
+  }
 }
 
 /// To whoever waits, as soon as nobody is inside the exclusive section.

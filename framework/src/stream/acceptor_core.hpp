@@ -65,6 +65,9 @@ class acceptor_core final : public operation_host,
     system::descriptor socket;
     asio::ip::tcp::endpoint peer;
     negotiation::four_tuple tuple;
+    std::vector<negotiation::transport*> transports;  // for this peer
+    std::size_t ring_size = 0;
+    reason obstacle = reason::none;  // where there are none, and something faster was wanted
     std::shared_ptr<negotiation::link> link;  // from `answer` on
     negotiation::transport* chosen = nullptr;
     std::unique_ptr<negotiation::handshake> handshake;
@@ -94,6 +97,7 @@ class acceptor_core final : public operation_host,
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
   bool is_allowed(negotiation::link_id caller) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
+  void apply_rules(pending& p) const;
   void deliver(std::error_code error, accepted_ptr accepted);
   void wait_for_arrivals();
 
@@ -103,8 +107,7 @@ class acceptor_core final : public operation_host,
   void establish(const negotiation::server_action& action, actions& more);
   void hand_over_pending(const negotiation::server_action& action, bool on_transport);
   void send_decline(const negotiation::attempt_key& to, reason why);
-  negotiation::transport* choose(const negotiation::proposal& message, clc::proposal& proposed,
-                                 reason& why);
+  negotiation::transport* choose(const negotiation::proposal& message, pending& p, reason& why);
 
   void on_event(std::uint32_t events) noexcept override;  // of the rendezvous listeners
   void received(negotiation::link& from, const negotiation::message& what,
@@ -118,9 +121,8 @@ class acceptor_core final : public operation_host,
   context_service& service_;
   const std::shared_ptr<const config> settings_;
   asio::ip::tcp::acceptor acceptor_;
-  std::vector<negotiation::transport*> transports_;
-  reason unusable_ = reason::none;  // what kept the wanted transports from being among them
-  std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
+  std::vector<negotiation::transport*> transports_;  // for any peer
+  std::atomic<context_service*> target_service_;     // of the stream that is waiting to be accepted
 
   std::vector<negotiation::announcement> announcements_;
   std::unique_ptr<negotiation::server_machine> machine_;

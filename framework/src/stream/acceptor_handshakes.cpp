@@ -162,8 +162,11 @@ void acceptor_core::act(const server_action& action, actions& more) {
   }
 }
 
-negotiation::transport* acceptor_core::choose(const proposal& message, clc::proposal& proposed,
-                                              reason& why) {
+negotiation::transport* acceptor_core::choose(const proposal& message, pending& p, reason& why) {
+  if (p.transports.empty()) {
+    why = p.obstacle == reason::none ? reason::not_configured : p.obstacle;
+    return nullptr;
+  }
   bool offers_smcd = false;
   if (!message.clc.empty()) {
     const auto decoded = clc::decode_proposal(message.clc);
@@ -171,13 +174,13 @@ negotiation::transport* acceptor_core::choose(const proposal& message, clc::prop
       why = reason::protocol_error;
       return nullptr;
     }
-    proposed = *decoded;
-    offers_smcd = proposed.offers_d_v2();
+    p.proposed = *decoded;
+    offers_smcd = p.proposed.offers_d_v2();
   }
-  for (negotiation::transport* each : transports_) {
+  for (negotiation::transport* each : p.transports) {
     if (each->kind() == transport_kind::smc_d && offers_smcd) return each;
-    for (const part& p : message.parts) {
-      if (p.transport == each->name()) return each;
+    for (const part& offered : message.parts) {
+      if (offered.transport == each->name()) return each;
     }
   }
   why = reason::not_offered;
@@ -192,11 +195,12 @@ void acceptor_core::answer(const server_action& action, actions& more) {
   if (why == reason::none && !is_allowed(action.by.link)) why = reason::other_user;
   negotiation::accept message;
   offer given;
-  if (why == reason::none) p.chosen = choose(stored->second.message, p.proposed, why);
+  if (why == reason::none) p.chosen = choose(stored->second.message, p, why);
   if (why == reason::none) {
     p.link = link;
     context_service& target = *target_service_;
-    p.handshake = p.chosen->begin({target, *link, *settings_, 0, 0, &target != &service_});
+    p.handshake =
+        p.chosen->begin({target, *link, *settings_, p.ring_size, 0, 0, &target != &service_});
     received_offer proposed;
     for (const part& each : stored->second.message.parts) {
       if (each.transport == p.chosen->name()) proposed.extension = each.extension;
@@ -248,6 +252,8 @@ void acceptor_core::hand_over_pending(const server_action& action, bool on_trans
     accepted->outcome.kind = p.chosen->kind();
     accepted->outcome.name = p.chosen->name();
     accepted->outcome.peer = p.link->peer();
+  } else if (p.transports.empty()) {  // TCP is what is wanted here, or all that can be had
+    if (p.obstacle != reason::none) accepted->outcome.reason = make_error_code(p.obstacle);
   } else {
     accepted->outcome.reason =
         make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
