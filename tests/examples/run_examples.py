@@ -1,6 +1,6 @@
 """Runs each example as two processes and checks what they print, and the transport they ran on.
 
-usage: run_examples.py TRANSPORT ECHO_COROUTINES ECHO_CALLBACKS FILE_TRANSFER
+usage: run_examples.py TRANSPORT ECHO_COROUTINES ECHO_CALLBACKS FILE_TRANSFER DEADLINES RULES
 """
 
 import os
@@ -84,13 +84,54 @@ def transfer(env, transport, program):
                 check(arrived.read() == content, f"{program}: {size} bytes arrived changed")
 
 
+def deadlines(env, transport, program):
+    with Server(env, program, "server", "0") as server:
+        command = [program, "client", "127.0.0.1", server.port]
+        asking = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        try:
+            lines = []
+            while "waiting" not in lines:
+                line = asking.stdout.readline()
+                check(line, f"{program}: ended after {lines}")
+                lines.append(line.rstrip("\n"))
+            asking.send_signal(signal.SIGINT)
+            output, _ = asking.communicate(timeout=LIMIT)
+        finally:
+            if asking.poll() is None:
+                asking.kill()
+                asking.wait(LIMIT)
+        check(asking.returncode == 0 and output == "cancelled\n", f"{program}: {lines}, {output!r}")
+        text = "all good things come to those who wait"
+        check(lines[0] == "transport " + transport, f"{program}: {lines}")
+        check(lines[-3:] == [f"complete: {len(text)} bytes", text, "waiting"], f"{program}: {lines}")
+        counts = [int(re.fullmatch(r"timed out with (\d+) bytes", line).group(1)) for line in lines[1:-3]]
+        # On a busy machine more than once, and maybe before the first half came.
+        check(counts and counts == sorted(counts) and counts[-1] < len(text), f"{program}: {lines}")
+        check(server.end(interrupt=False) == [], f"{program}, server said something")
+
+
+def rules(env, transport, program):
+    shared = transport + ("" if transport == "tcp" else ", rings of 1024 KiB")
+    plain = ["client: tcp", "server: tcp"]
+    if transport != "tcp":
+        plain[0] += ", because: the configuration allows no faster transport for this connection"
+        plain[1] += ", because: the peer did not offer a faster transport"
+    with Server(env, program, "server", "0") as server:
+        for host, expected in (("127.0.0.1", ["client: " + shared, "server: " + shared]), ("127.0.0.2", plain)):
+            lines = client(env, program, "client", host, server.port)
+            check(lines == expected, f"{program}, {host}: {lines}")
+        server.end(interrupt=True)
+
+
 def main():
-    transport, coroutines, callbacks, file_transfer = sys.argv[1:]
+    transport, coroutines, callbacks, file_transfer, with_deadlines, with_rules = sys.argv[1:]
     env = environment(transport)
     echo(env, transport, coroutines, ["echoed hello", "echoed shared memory", "echoed goodbye"])
     echo(env, transport, callbacks, ["echoed hello"])
     transfer(env, transport, file_transfer)
-    for program in (coroutines, callbacks, file_transfer):
+    deadlines(env, transport, with_deadlines)
+    rules(env, transport, with_rules)
+    for program in sys.argv[2:]:
         wrong = subprocess.run([program], env=env, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
         check(wrong.returncode == 2 and wrong.stderr.startswith("usage:"), f"{program} without arguments")
         refused = subprocess.run([program, "client", "127.0.0.1", "1"] + [os.devnull] * (program == file_transfer),
