@@ -257,7 +257,8 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, Rules, all_places());
 
 [[noreturn]] void rules_of_the_process() {
   config settings = settings_for(carrier::smc_d_mapped);
-  settings.rules = {to("127.0.0.1", {transport_kind::tcp})};
+  // Of the destination alone: whatever of these addresses is dialled, the client's is 127.0.0.1.
+  settings.rules = {to("127.0.0.2", {transport_kind::tcp})};
   config::set_process_default(settings);
   asio::io_context context;
   acceptor listener(context, {asio::ip::address_v4::any(), 0});
@@ -279,7 +280,7 @@ TEST(RulesOfTheProcess, AreThoseOfTheProcessDefault) {
         ::dup2(2, 1);  // what is compared
         rules_of_the_process();
       },
-      testing::ExitedWithCode(0), "tcp denied smc-d ");
+      testing::ExitedWithCode(0), "smc-d tcp denied ");
 }
 
 }  // namespace
