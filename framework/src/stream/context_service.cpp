@@ -374,11 +374,15 @@ bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noex
     if (!loop_->try_exclusive(announce)) return false;
   } else {
     exclusively([] {});  // as above
-    const std::lock_guard lock(wake_mutex_);
-    asleep = before_sleep();
   }
-  std::array<pollfd, 3> entries{pollfd{control_.get(), POLLIN, 0},
-                                pollfd{doorbell_.get(), POLLIN, 0}, pollfd{descriptor, POLLIN, 0}};
+  std::array<pollfd, 3> entries{pollfd{-1, POLLIN, 0}, pollfd{-1, POLLIN, 0},
+                                pollfd{descriptor, POLLIN, 0}};
+  {
+    const std::lock_guard lock(wake_mutex_);  // other threads may be the first to need them
+    if (!loop_) asleep = before_sleep();
+    entries[0].fd = control_.get();
+    entries[1].fd = doorbell_.get();
+  }
   (void)system::poll(entries, asleep ? limit : std::chrono::milliseconds(0));
   // Whoever else waits for the doorbell learns from this thread what it rang for.
   if ((entries[1].revents & POLLIN) != 0) (void)system::clear(doorbell_);

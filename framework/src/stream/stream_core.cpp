@@ -160,6 +160,7 @@ void stream_core::close_here(bool call_handlers) noexcept {
 
 void stream_core::release(std::shared_ptr<stream_core> core) noexcept {
   stream_core* self = core.get();
+  if (self->gone_) return;  // closed with its context, which must not be asked any more
   self->exclusively([self, keep = std::move(core)] {
     self->close_here();
     self->keep_until_idle();
