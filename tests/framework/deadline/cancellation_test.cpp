@@ -125,7 +125,6 @@ TEST_P(DeadlineCancellation, ASignalThatOutlivesTheContextKeepsNothing) {
           with_deadline(late, asio::bind_cancellation_slot(signal.slot(), handler)));
       co_await turns();
     });
-    here.destroy();
   }
   EXPECT_EQ(watched.use_count(), 1);
   signal.emit(cancellation_type::terminal);

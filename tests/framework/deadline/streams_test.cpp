@@ -352,6 +352,7 @@ TEST_P(Deadline, AContextMayGoAwayWithOperationAndDeadlinePending) {
           with_deadline(late, [watched](std::error_code, const stream&) { ++*watched; }));
       co_await turns();
     });
+    p.reset();  // which posts the handlers
     here.destroy();
     EXPECT_EQ(watched.use_count(), 1) << "handlers are destroyed with their context";
   }
