@@ -2,6 +2,7 @@
 // The glue of the client's side: one connect, from the intent to the connection. Carries out what
 // client_machine decides, with links, the TCP socket and the transports.
 #include <asio/ip/tcp.hpp>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -98,7 +99,7 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = false;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_{false};  // read by what is deferred, outside the exclusive section
   std::error_code error_;
   established outcome_;
 };
