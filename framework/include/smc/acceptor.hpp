@@ -169,8 +169,8 @@ class basic_acceptor : public asio::socket_base {
     return asio::async_initiate<Token, void(std::error_code)>(
         detail::initiation_of(*this,
                               [this](auto&& handler, wait_type) {
-                                start(std::forward<decltype(handler)>(handler),
-                                      detail::accept_wait_operation{});
+                                this->start(std::forward<decltype(handler)>(handler),
+                                            detail::accept_wait_operation{});
                               }),
         token, what);
   }

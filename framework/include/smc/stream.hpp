@@ -338,8 +338,8 @@ class basic_stream : public asio::socket_base {
                                 const auto queue = w == wait_read    ? detail::read_queue
                                                    : w == wait_write ? detail::write_queue
                                                                      : detail::error_queue;
-                                start(queue, std::forward<decltype(handler)>(handler),
-                                      detail::wait_operation{w});
+                                this->start(queue, std::forward<decltype(handler)>(handler),
+                                            detail::wait_operation{w});
                               }),
         token, what);
   }
@@ -387,8 +387,9 @@ class basic_stream : public asio::socket_base {
     return asio::async_initiate<Token, void(std::error_code, asio::mutable_buffer)>(
         detail::initiation_of(*this,
                               [this](auto&& handler, std::size_t n) {
-                                start(detail::write_queue, std::forward<decltype(handler)>(handler),
-                                      detail::prepare_operation{n, {}});
+                                this->start(detail::write_queue,
+                                            std::forward<decltype(handler)>(handler),
+                                            detail::prepare_operation{n, {}});
                               }),
         token, min);
   }
@@ -400,8 +401,9 @@ class basic_stream : public asio::socket_base {
     return asio::async_initiate<Token, void(std::error_code, asio::const_buffer)>(
         detail::initiation_of(*this,
                               [this](auto&& handler, std::size_t n) {
-                                start(detail::read_queue, std::forward<decltype(handler)>(handler),
-                                      detail::data_operation{n, {}});
+                                this->start(detail::read_queue,
+                                            std::forward<decltype(handler)>(handler),
+                                            detail::data_operation{n, {}});
                               }),
         token, min);
   }
