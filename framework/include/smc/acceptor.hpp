@@ -168,9 +168,9 @@ class basic_acceptor : public asio::socket_base {
   auto async_wait(wait_type what, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
         detail::initiation_of(*this,
-                              [this](auto&& handler, wait_type) {
-                                this->start(std::forward<decltype(handler)>(handler),
-                                            detail::accept_wait_operation{});
+                              [](basic_acceptor& self, auto&& handler, wait_type) {
+                                self.start(std::forward<decltype(handler)>(handler),
+                                           detail::accept_wait_operation{});
                               }),
         token, what);
   }
@@ -270,25 +270,27 @@ class basic_acceptor : public asio::socket_base {
   auto async_accept_into(basic_stream<PeerExecutor>& peer, endpoint_type* peer_endpoint,
                          Token&& token) {
     return asio::async_initiate<Token, void(std::error_code)>(
-        detail::initiation_of(
-            *this,
-            [this](auto&& handler, basic_stream<PeerExecutor>* into, endpoint_type* its_endpoint) {
-              detail::expect(core(), into->executor_);
-              start(std::forward<decltype(handler)>(handler),
-                    detail::accept_operation<basic_stream<PeerExecutor>>{into, its_endpoint, {}});
-            }),
+        detail::initiation_of(*this,
+                              [](basic_acceptor& self, auto&& handler,
+                                 basic_stream<PeerExecutor>* into, endpoint_type* its_endpoint) {
+                                detail::expect(self.core(), into->executor_);
+                                self.start(std::forward<decltype(handler)>(handler),
+                                           detail::accept_operation<basic_stream<PeerExecutor>>{
+                                               into, its_endpoint, {}});
+                              }),
         token, &peer, peer_endpoint);
   }
   template <typename PeerExecutor, typename Token>
   auto async_accept_moved(const PeerExecutor& executor, Token&& token) {
     return asio::async_initiate<Token, void(std::error_code, basic_stream<PeerExecutor>)>(
-        detail::initiation_of(*this,
-                              [this](auto&& handler, const PeerExecutor& its_executor) {
-                                detail::expect(core(), its_executor);
-                                start(std::forward<decltype(handler)>(handler),
-                                      detail::accept_moved_operation<basic_stream<PeerExecutor>>{
-                                          its_executor, {}});
-                              }),
+        detail::initiation_of(
+            *this,
+            [](basic_acceptor& self, auto&& handler, const PeerExecutor& its_executor) {
+              detail::expect(self.core(), its_executor);
+              self.start(
+                  std::forward<decltype(handler)>(handler),
+                  detail::accept_moved_operation<basic_stream<PeerExecutor>>{its_executor, {}});
+            }),
         token, executor);
   }
   template <typename Handler, typename Payload>

@@ -168,11 +168,11 @@ class basic_stream : public asio::socket_base {
                      Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
         detail::initiation_of(*this,
-                              [this](auto&& handler, const endpoint_type& to) {
-                                detail::begin_connect(core(), to);
-                                start(detail::connect_queue,
-                                      std::forward<decltype(handler)>(handler),
-                                      detail::connect_operation{});
+                              [](basic_stream& self, auto&& handler, const endpoint_type& to) {
+                                detail::begin_connect(self.core(), to);
+                                self.start(detail::connect_queue,
+                                           std::forward<decltype(handler)>(handler),
+                                           detail::connect_operation{});
                               }),
         token, endpoint);
   }
@@ -280,7 +280,7 @@ class basic_stream : public asio::socket_base {
   auto async_read_some(const MutableBufferSequence& buffers,
                        Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
-        initiate_transfer<detail::read_operation>{this, detail::read_queue}, token, buffers);
+        transfer<detail::read_operation>(detail::read_queue), token, buffers);
   }
   /// void(std::error_code, std::size_t). `buffers`' memory stays valid until the handler is called.
   template <typename ConstBufferSequence,
@@ -289,7 +289,7 @@ class basic_stream : public asio::socket_base {
   auto async_write_some(const ConstBufferSequence& buffers,
                         Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
-        initiate_transfer<detail::write_operation>{this, detail::write_queue}, token, buffers);
+        transfer<detail::write_operation>(detail::write_queue), token, buffers);
   }
 
   // Asio's other names for the same. Of the flags message_peek is available (blocking calls only).
@@ -334,12 +334,12 @@ class basic_stream : public asio::socket_base {
   auto async_wait(wait_type what, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code)>(
         detail::initiation_of(*this,
-                              [this](auto&& handler, wait_type w) {
+                              [](basic_stream& self, auto&& handler, wait_type w) {
                                 const auto queue = w == wait_read    ? detail::read_queue
                                                    : w == wait_write ? detail::write_queue
                                                                      : detail::error_queue;
-                                this->start(queue, std::forward<decltype(handler)>(handler),
-                                            detail::wait_operation{w});
+                                self.start(queue, std::forward<decltype(handler)>(handler),
+                                           detail::wait_operation{w});
                               }),
         token, what);
   }
@@ -386,10 +386,10 @@ class basic_stream : public asio::socket_base {
   auto async_prepare(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::mutable_buffer)>(
         detail::initiation_of(*this,
-                              [this](auto&& handler, std::size_t n) {
-                                this->start(detail::write_queue,
-                                            std::forward<decltype(handler)>(handler),
-                                            detail::prepare_operation{n, {}});
+                              [](basic_stream& self, auto&& handler, std::size_t n) {
+                                self.start(detail::write_queue,
+                                           std::forward<decltype(handler)>(handler),
+                                           detail::prepare_operation{n, {}});
                               }),
         token, min);
   }
@@ -400,10 +400,10 @@ class basic_stream : public asio::socket_base {
   auto async_data(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return asio::async_initiate<Token, void(std::error_code, asio::const_buffer)>(
         detail::initiation_of(*this,
-                              [this](auto&& handler, std::size_t n) {
-                                this->start(detail::read_queue,
-                                            std::forward<decltype(handler)>(handler),
-                                            detail::data_operation{n, {}});
+                              [](basic_stream& self, auto&& handler, std::size_t n) {
+                                self.start(detail::read_queue,
+                                           std::forward<decltype(handler)>(handler),
+                                           detail::data_operation{n, {}});
                               }),
         token, min);
   }
@@ -439,17 +439,13 @@ class basic_stream : public asio::socket_base {
                                                       endpoint_type* peer_endpoint);
 
   template <template <typename> typename Operation>
-  struct initiate_transfer {
-    basic_stream* self;
-    detail::stream_queue queue;
-
-    using executor_type = Executor;
-    const executor_type& get_executor() const noexcept { return self->get_executor(); }
-    template <typename Handler, typename Buffers>
-    void operator()(Handler&& handler, const Buffers& buffers) const {
-      self->start(queue, std::forward<Handler>(handler), Operation<Buffers>{buffers});
-    }
-  };
+  auto transfer(detail::stream_queue queue) {
+    return detail::initiation_of(
+        *this, [queue](basic_stream& self, auto&& handler, const auto& buffers) {
+          self.start(queue, std::forward<decltype(handler)>(handler),
+                     Operation<std::remove_cvref_t<decltype(buffers)>>{buffers});
+        });
+  }
 
   template <typename Handler, typename Payload>
   void start(detail::stream_queue queue, Handler&& handler, Payload&& payload) {

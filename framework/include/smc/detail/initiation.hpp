@@ -3,8 +3,9 @@
 
 namespace smc::detail {
 
-/// What starts an operation of `Object`, with the executor that its handlers run on by default:
-/// token adapters (with_deadline) ask for it, as they can of Asio's own.
+/// What starts an operation of `Object`: `Function`, given the object, the handler and the
+/// initiation's arguments. With the executor that handlers run on by default: token adapters
+/// (with_deadline) ask for it, as they can of Asio's own.
 template <typename Object, typename Function>
 class initiation {
  public:
@@ -16,7 +17,7 @@ class initiation {
 
   template <typename Handler, typename... Args>
   void operator()(Handler&& handler, Args&&... args) const {
-    function_(std::forward<Handler>(handler), std::forward<Args>(args)...);
+    function_(*object_, std::forward<Handler>(handler), std::forward<Args>(args)...);
   }
 
  private:
