@@ -8,19 +8,16 @@
 #include <mutex>
 #include <set>
 
+#include "config/network.hpp"
+
 namespace smc::negotiation {
 
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-asio::ip::address canonical(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  }
-  if (address.is_v6())
-    return asio::ip::address_v6(address.to_v6().to_bytes());  // without its scope
-  return address;
+asio::ip::address without_scope(const asio::ip::address& address) {
+  return address.is_v6() ? asio::ip::address_v6(address.to_v6().to_bytes()) : address;
 }
 
 struct cache {
@@ -52,7 +49,7 @@ std::vector<asio::ip::address> interface_addresses() {
 }
 
 bool is_own_address(const asio::ip::address& address) {
-  const asio::ip::address wanted = canonical(address);
+  const asio::ip::address wanted = without_scope(config_detail::canonical(address));
   if (wanted.is_loopback() || wanted.is_unspecified()) return true;
   static cache& known = *new cache;  // never destroyed: streams may be closed late
   const std::lock_guard lock(known.mutex);
