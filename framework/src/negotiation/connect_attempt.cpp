@@ -91,7 +91,8 @@ void connect_attempt::begin() {
   const auto chosen = settings_for_peer(*settings_, destination_, destination_.port());
   ring_size_ = chosen.ring_size;
   faster_denied_ = chosen.faster_denied;
-  transports_ = usable_transports(chosen.transports, *settings_, why);
+  transports_ =
+      usable_transports(chosen.transports, probe_transports(chosen.transports, *settings_), why);
   faster_wanted_ = !transports_.empty() || why != reason::none;
   if (!transports_.empty()) {
     network_ = &local_network::of(service_);

@@ -1,9 +1,7 @@
 #include "negotiation/peer_settings.hpp"
 
 #include <algorithm>
-#include <iterator>
 
-#include "negotiation/handshake.hpp"
 #include "negotiation/local_addresses.hpp"
 
 namespace smc::negotiation {
@@ -18,17 +16,6 @@ config_detail::peer_settings settings_for_peer(const config& settings, const end
     subject.program = config_detail::program_name();
   }
   return config_detail::settings_for(settings, subject);
-}
-
-std::vector<transport*> preferred(const std::vector<transport_kind>& kinds,
-                                  const std::vector<transport*>& usable) {
-  std::vector<transport*> result;
-  for (const transport_kind kind : kinds) {
-    if (kind == transport_kind::tcp) break;
-    std::copy_if(usable.begin(), usable.end(), std::back_inserter(result),
-                 [kind](const transport* each) { return each->kind() == kind; });
-  }
-  return result;
 }
 
 std::vector<transport_kind> kinds_for_any_peer(const config& settings, std::uint16_t port) {

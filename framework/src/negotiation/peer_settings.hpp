@@ -7,16 +7,10 @@
 
 namespace smc::negotiation {
 
-class transport;
-
 /// What `settings` and its rules say for connections with `peer`; `port` is the listening side's.
 /// Any thread.
 config_detail::peer_settings settings_for_peer(const config& settings, const endpoint& peer,
                                                std::uint16_t port);
-
-/// Those of `usable` that `kinds` prefers to TCP, in its order.
-std::vector<transport*> preferred(const std::vector<transport_kind>& kinds,
-                                  const std::vector<transport*>& usable);
 
 /// All kinds that `settings`, or a rule that may hold for a listener of this program at `port`,
 /// prefers to TCP.

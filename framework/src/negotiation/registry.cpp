@@ -40,18 +40,30 @@ void register_transport(std::unique_ptr<transport> added) {
   t.transports.push_back(std::move(added));
 }
 
-std::vector<transport*> usable_transports(const std::vector<transport_kind>& kinds,
-                                          const config& settings, reason& why) {
-  why = reason::none;
-  std::vector<transport*> result;
+std::vector<probed_transport> probe_transports(const std::vector<transport_kind>& kinds,
+                                               const config& settings) {
+  std::vector<probed_transport> result;
   const auto all = registered_transports();
   for (const transport_kind kind : kinds) {
     if (kind == transport_kind::tcp) break;
     for (transport* each : all) {
-      if (each->kind() != kind) continue;
-      const reason obstacle = each->probe(settings);
+      if (each->kind() == kind) result.push_back({each, each->probe(settings)});
+    }
+  }
+  return result;
+}
+
+std::vector<transport*> usable_transports(const std::vector<transport_kind>& kinds,
+                                          const std::vector<probed_transport>& probed,
+                                          reason& why) {
+  why = reason::none;
+  std::vector<transport*> result;
+  for (const transport_kind kind : kinds) {
+    if (kind == transport_kind::tcp) break;
+    for (const auto& [which, obstacle] : probed) {
+      if (which->kind() != kind) continue;
       if (obstacle == reason::none) {
-        result.push_back(each);
+        result.push_back(which);
       } else if (why == reason::none) {
         why = obstacle;
       }

@@ -15,7 +15,6 @@
 #include "negotiation/local_addresses.hpp"
 #include "negotiation/local_network.hpp"
 #include "negotiation/peer_settings.hpp"
-#include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "system/events.hpp"
 #include "system/sockets.hpp"
@@ -73,8 +72,9 @@ void acceptor_core::announce() {
   const auto local = acceptor_.local_endpoint(error);
   if (error) return;
   reason ignored = reason::none;  // told to those connections that it concerns
-  transports_ =
-      usable_transports(kinds_for_any_peer(*settings_, local.port()), *settings_, ignored);
+  const auto kinds = kinds_for_any_peer(*settings_, local.port());
+  probed_ = probe_transports(kinds, *settings_);
+  transports_ = usable_transports(kinds, probed_, ignored);
   if (transports_.empty()) return;
   announce_at(rendezvous_place(local.port()));
   const std::string& directory = settings_->rendezvous_directory;
@@ -305,13 +305,9 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
 void acceptor_core::apply_rules(pending& p) const {
   const auto chosen = settings_for_peer(*settings_, p.tuple.client, p.tuple.server.port());
   p.ring_size = chosen.ring_size;
-  p.transports = preferred(chosen.transports, transports_);
-  if (!p.transports.empty()) return;
-  if (chosen.faster_denied) {
-    p.obstacle = reason::not_configured;
-  } else {
-    (void)usable_transports(chosen.transports, *settings_, p.obstacle);
-  }
+  reason why = reason::none;
+  p.transports = usable_transports(chosen.transports, probed_, why);
+  if (p.transports.empty()) p.obstacle = chosen.faster_denied ? reason::not_configured : why;
 }
 
 /// To whoever waits, as soon as nobody is inside the exclusive section.

@@ -12,6 +12,7 @@
 #include "negotiation/handshake.hpp"
 #include "negotiation/link.hpp"
 #include "negotiation/local_acceptors.hpp"
+#include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "negotiation/server_machine.hpp"
 #include "stream/context_service.hpp"
@@ -121,8 +122,9 @@ class acceptor_core final : public operation_host,
   context_service& service_;
   const std::shared_ptr<const config> settings_;
   asio::ip::tcp::acceptor acceptor_;
-  std::vector<negotiation::transport*> transports_;  // for any peer
-  std::atomic<context_service*> target_service_;     // of the stream that is waiting to be accepted
+  std::vector<negotiation::probed_transport> probed_;  // when it was announced, for any peer
+  std::vector<negotiation::transport*> transports_;    // those of them that can be used
+  std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
 
   std::vector<negotiation::announcement> announcements_;
   std::unique_ptr<negotiation::server_machine> machine_;

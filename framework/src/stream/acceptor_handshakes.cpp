@@ -7,7 +7,6 @@
 
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_network.hpp"
-#include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "stream/acceptor_core.hpp"
 #include "system/sockets.hpp"
