@@ -23,14 +23,37 @@ void client_machine::start(std::span<const announcer_id> announcers, duration ha
   out.push_back({kind::connect_tcp});
 }
 
-void client_machine::tcp_connected(time_point now, actions& out) {
+void client_machine::tcp_underway(time_point now, actions& out) {
   if (state_ != state::connecting) return;
+  propose(now, out);
+  out.push_back({kind::await_tcp});
+}
+
+void client_machine::tcp_connected(time_point now, actions& out) {
+  if (state_ == state::fresh || state_ == state::finished) return;
+  connected_ = true;
+  if (state_ == state::connecting) propose(now, out);
+  finish_tcp_if_none_left(out);
+}
+
+void client_machine::propose(time_point now, actions& out) {
   state_ = state::proposed;
   limit_ = now + timeout_;
   for (const candidate& c : candidates_) {
     if (c.open) out.push_back({kind::send_proposal, c.id});
   }
-  finish_tcp_if_none_left(out);
+}
+
+// Servers keep proposals no longer than this; intents stand until the connection does.
+void client_machine::propose_again_later(actions& out) {
+  state_ = state::connecting;
+  again_ = true;
+  why_ = more_telling(why_, reason::handshake_timed_out);
+  for (const candidate& c : candidates_) {
+    if (!c.open) continue;
+    out.push_back({kind::send_withdraw, c.id});
+    out.push_back({kind::send_intent, c.id});
+  }
 }
 
 void client_machine::tcp_failed(std::error_code error, actions& out) {
@@ -46,6 +69,7 @@ void client_machine::accepted(announcer_id from, time_point now, actions& out) {
   if (!c) return;
   if (from == chosen_) return;
   if (state_ == state::proposed && c->open) {
+    connected_ = true;  // the server has it
     if (expired(now)) {
       time_out(out);
       return;
@@ -56,7 +80,7 @@ void client_machine::accepted(announcer_id from, time_point now, actions& out) {
     return;
   }
   // No proposal asked for this one, or the choice has been made.
-  const bool early = state_ == state::connecting;
+  const bool early = state_ == state::connecting && !again_;
   const reason why = early ? reason::protocol_error : reason::not_offered;
   out.push_back({kind::send_decline, from, why});
   if (early) why_ = more_telling(why_, why);
@@ -64,7 +88,11 @@ void client_machine::accepted(announcer_id from, time_point now, actions& out) {
 }
 
 void client_machine::declined(announcer_id from, reason why, actions& out) {
-  if (candidate* c = find(from)) drop(*c, why, out);
+  candidate* c = find(from);
+  if (!c) return;
+  // It may be for the proposal that was withdrawn: then the new intent stands.
+  if (state_ == state::connecting && again_ && c->open) out.push_back({kind::send_withdraw, from});
+  drop(*c, why, out);
 }
 
 void client_machine::retired(announcer_id from, actions& out) {
@@ -121,7 +149,12 @@ void client_machine::transport_failed(reason why, actions& out) {
 }
 
 void client_machine::deadline(time_point now, actions& out) {
-  if (next_deadline() && expired(now)) time_out(out);
+  if (!next_deadline() || !expired(now)) return;
+  if (connected_) {
+    time_out(out);
+  } else {
+    propose_again_later(out);
+  }
 }
 
 std::optional<time_point> client_machine::next_deadline() const noexcept {
@@ -173,7 +206,7 @@ void client_machine::finish_tcp(reason why, actions& out) {
 void client_machine::finish_tcp_if_none_left(actions& out) {
   const bool any = std::any_of(candidates_.begin(), candidates_.end(),
                                [](const candidate& c) { return c.open; });
-  if (!any && state_ == state::proposed) finish_tcp(why_, out);
+  if (!any && connected_ && state_ == state::proposed) finish_tcp(why_, out);
 }
 
 std::string to_string(const client_action& a) {
@@ -186,6 +219,8 @@ std::string to_string(const client_action& a) {
       return "connect tcp";
     case kind::send_proposal:
       return "send proposal" + to;
+    case kind::await_tcp:
+      return "await tcp";
     case kind::confirm:
       return "confirm" + to;
     case kind::send_confirm:

@@ -6,9 +6,12 @@
 // the glue carries them out in order and feeds what comes of them as the next events. Times are
 // inputs; next_deadline() says when to call deadline().
 //
-//   start ─► send_intent…, connect_tcp ─► tcp_connected ─► send_proposal… ─► accepted ─► confirm
-//         ─► transport_confirmed ─► send_confirm, finished_transport          (else: finished_tcp
-//         with a reason)
+//   start ─► send_intent…, connect_tcp ─► tcp_underway ─► send_proposal…, await_tcp
+//         ─► tcp_connected, accepted ─► confirm ─► transport_confirmed
+//         ─► send_confirm, finished_transport            (else: finished_tcp with a reason)
+//
+// The proposals need the 4-tuple, not the connection: the server takes them in while the client
+// still asks whether TCP stands.
 //
 // Guarantees
 //  - Exactly one finished_… action per machine.
@@ -56,7 +59,8 @@ struct client_action {
   enum class kind : std::uint8_t {
     send_intent,  ///< to announcer
     connect_tcp,
-    send_proposal,       ///< to announcer, with the 4-tuple of tcp_connected
+    send_proposal,       ///< to announcer, with the 4-tuple
+    await_tcp,           ///< report tcp_connected or tcp_failed, when it is known
     confirm,             ///< let the transport process announcer's ACCEPT, then report
     send_confirm,        ///< to announcer
     send_decline,        ///< to announcer, with why
@@ -82,9 +86,11 @@ class client_machine {
   using actions = std::vector<client_action>;
 
   /// First event. Without announcers the attempt is plain TCP (peer_unknown). The time-out counts
-  /// from tcp_connected and is at most max_patience.
+  /// from the proposals and is at most max_patience. A connect that takes longer proposes again.
   void start(std::span<const announcer_id> announcers, duration handshake_timeout, actions& out);
 
+  /// The 4-tuple is known; whether the connection stands is not. May be left out.
+  void tcp_underway(time_point now, actions& out);
   void tcp_connected(time_point now, actions& out);
   /// The connect failed, or the caller gave up (operation_aborted), whenever that is.
   void tcp_failed(std::error_code error, actions& out);
@@ -124,6 +130,8 @@ class client_machine {
 
   candidate* find(announcer_id id) noexcept;
   bool expired(time_point now) const noexcept;
+  void propose(time_point now, actions& out);
+  void propose_again_later(actions& out);
   void drop(candidate& c, reason why, actions& out);
   void withdraw_all(actions& out);
   void time_out(actions& out);
@@ -133,6 +141,8 @@ class client_machine {
   state state_ = state::fresh;
   std::vector<candidate> candidates_;
   std::optional<announcer_id> chosen_;  // whose ACCEPT is being, or was, confirmed
+  bool connected_ = false;              // TCP stands: it was reported, or an ACCEPT tells
+  bool again_ = false;                  // earlier proposals were withdrawn
   duration timeout_{};
   time_point limit_{};
   reason why_ = reason::peer_unknown;  // the most telling so far

@@ -72,7 +72,7 @@ void connect_attempt::wait_for_end() {
   while (!told([this] { return done_ || tcp_wanted_; })) {  // the loop's thread has not begun yet
   }
   if (tcp_wanted_) {
-    const std::error_code error = core_->tcp().connect(to_, true);
+    const std::error_code error = core_->tcp().connect(to_);
     service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error); });
   }
   for (;;) {
@@ -115,7 +115,25 @@ void connect_attempt::connect_tcp(actions& more) {
     ended_.notify_all();
     return;
   }
-  std::error_code error = core_->tcp().connect(to_, false);
+  if (!core_->tcp().is_bare()) {
+    await_tcp(more);
+    return;
+  }
+  std::error_code error = core_->tcp().start_connect(to_);
+  if (error == asio::error::in_progress) {
+    error = learn_tuple();
+    if (!error) {
+      machine_.tcp_underway(clock::now(), more);
+      return;
+    }
+  }
+  after_tcp(error, more);
+}
+
+void connect_attempt::await_tcp(actions& more) {
+  if (machine_.finished()) return;
+  std::error_code error = asio::error::in_progress;
+  if (core_->tcp().is_bare()) error = core_->tcp().connected();
   if (error == asio::error::in_progress) {
     error = wait_for_tcp();
     if (!error) return;
@@ -132,7 +150,7 @@ std::error_code connect_attempt::wait_for_tcp() {
       asio::system_executor(), [self = shared_from_this(), begun](std::error_code error) {
         if (self->service_.loop()) self->service_.loop()->internal_handler();
         self->service_.exclusively([self, error, begun] {
-          if (self->cancelled_) return;
+          if (self->cancelled_ || self->machine_.finished()) return;
           self->tcp_done(error || !begun ? error : self->core_->tcp().pending_error());
         });
       });
@@ -154,12 +172,7 @@ void connect_attempt::tcp_done(std::error_code error) {
 }
 
 void connect_attempt::after_tcp(std::error_code error, actions& more) {
-  if (!error && number_ != 0) {
-    asio::ip::tcp::endpoint own;
-    error = core_->tcp().endpoint(own, false);
-    tuple_.client = negotiation::endpoint(own);
-    tuple_.server = destination_;
-  }
+  if (!error) error = learn_tuple();
   if (error) {
     if (error == asio::error::connection_refused && network_) network_->refused(destination_);
     machine_.tcp_failed(error, more);
@@ -168,8 +181,16 @@ void connect_attempt::after_tcp(std::error_code error, actions& more) {
   }
 }
 
+/// Known as soon as the connect has begun.
+std::error_code connect_attempt::learn_tuple() {
+  if (number_ == 0 || tuple_) return {};
+  asio::ip::tcp::endpoint own;
+  const std::error_code error = core_->tcp().endpoint(own, false);
+  if (!error) tuple_ = {negotiation::endpoint(own), destination_};
+  return error;
+}
+
 // ---- what the machine asks for
-// -----------------------------------------------------------------------------
 
 void connect_attempt::perform(actions& todo) {
   // Carrying out an action may lead to further ones, which come behind those already asked for.
@@ -190,6 +211,9 @@ void connect_attempt::act(const client_action& action, actions& more) {
       break;
     case client_action::kind::send_proposal:
       send_proposal(action.announcer, more);
+      break;
+    case client_action::kind::await_tcp:
+      await_tcp(more);
       break;
     case client_action::kind::confirm:
       confirm(more);
@@ -231,7 +255,7 @@ void connect_attempt::send_proposal(announcer_id to, actions& more) {
   const auto link = link_of(to);
   proposal message;
   message.attempt = number_;
-  message.connection = tuple_;
+  message.connection = *tuple_;
   message.patience = std::chrono::duration_cast<std::chrono::milliseconds>(machine_.patience());
   proposed_ = local_proposal();
   for (negotiation::transport* each : transports_)
@@ -328,7 +352,6 @@ void connect_attempt::cancel() noexcept {
 }
 
 // ---- what comes in
-// -----------------------------------------------------------------------------------------
 
 std::optional<announcer_id> connect_attempt::announcer(const link& which) const {
   for (std::size_t i = 0; i < links_.size(); ++i) {

@@ -37,9 +37,11 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
 
   void begin();
   void connect_tcp(actions& more);
+  void await_tcp(actions& more);
   std::error_code wait_for_tcp();
   void tcp_done(std::error_code error);
   void after_tcp(std::error_code error, actions& more);
+  std::error_code learn_tuple();
   void wait_for_end();
 
   void perform(actions& todo);
@@ -81,7 +83,7 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   bool faster_denied_ = false;  // by a rule
   std::size_t ring_size_ = 0;
   bool tcp_wanted_ = false;
-  negotiation::four_tuple tuple_;
+  std::optional<negotiation::four_tuple> tuple_;
   clc::proposal proposed_;
 
   // While an ACCEPT is looked at:

@@ -215,13 +215,32 @@ void acceptor_core::wait_for_arrivals() {
 /// The event may be that of a connection which was accepted since; if there is another one, the
 /// next wait tells at once, and a call that finds nothing is saved for each client.
 void acceptor_core::serve_event() {
-  if (!std::exchange(accepted_ahead_, false)) serve(false);
+  if (std::exchange(accepted_ahead_, false)) {
+    watch_for_proposed();
+  } else if (waiting_ > 0) {
+    serve(false);
+  } else {
+    serve_proposed();
+  }
+}
+
+/// A loop accepts ahead of the program, as TCP's backlog does: the client need not wait for it.
+void acceptor_core::serve_proposed() {
+  serve(true);
+  watch_for_proposed();
+}
+
+/// Clients propose while their TCP connects are under way.
+void acceptor_core::watch_for_proposed() {
+  if (proposals_.empty() || !service_.loop()) return;
+  const guard lock(*this);
+  wait_for_arrivals();
 }
 
 void acceptor_core::serve_arrivals() noexcept {
   service_.exclusively([this, keep = shared_from_this()] {
     service_.poll_descriptors();
-    serve(true);
+    serve_proposed();
   });
 }
 
@@ -278,10 +297,8 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
   if (!accepted) {
     if (accepted.error == asio::error::would_block) return false;
     if (accepted.error == asio::error::connection_aborted) return true;
-    if (waiting_.load() > 0) {
-      if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
-      deliver(accepted.error, nullptr);
-    }
+    if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
+    if (waiting_.load() > 0) deliver(accepted.error, nullptr);
     return false;
   }
   pending p;

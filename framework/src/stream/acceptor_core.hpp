@@ -95,6 +95,8 @@ class acceptor_core final : public operation_host,
   void withdraw_announcement() noexcept;
   void serve(bool eagerly);
   void serve_event();
+  void serve_proposed();
+  void watch_for_proposed();
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
   bool is_allowed(negotiation::link_id caller) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);

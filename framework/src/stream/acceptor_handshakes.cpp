@@ -54,10 +54,9 @@ void acceptor_core::received(negotiation::link& from, const message& what,
     proposals_.insert_or_assign(attempt_key{id, p->attempt},
                                 stored_proposal{from.weak_from_this(), *p});
     machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
-    // A loop accepts ahead of the program, as TCP's backlog does: the client need not wait for it.
     if (todo.empty() && !serving_) {
       service_.defer([this, keep = shared_from_this()] {
-        service_.exclusively([this, keep] { serve(true); });
+        service_.exclusively([this, keep] { serve_proposed(); });
       });
     }
   } else if (const auto* c = std::get_if<confirm>(&what)) {

@@ -32,18 +32,25 @@ void tcp_socket::adopt(system::descriptor connected, const asio::ip::tcp& protoc
   protocol_ = protocol;
 }
 
-std::error_code tcp_socket::connect(const asio::ip::tcp::endpoint& to, bool wait) noexcept {
+std::error_code tcp_socket::connect(const asio::ip::tcp::endpoint& to) noexcept {
   std::error_code error;
   if (!bare_) {
-    if (!wait) return asio::error::in_progress;
     socket_.connect(to, error);
     return error;
   }
-  error = system::connect_tcp(bare_, to);
+  error = start_connect(to);
   if (error == asio::error::in_progress) {
-    error = system::tcp_connected(bare_, std::chrono::milliseconds(wait ? -1 : 0));
+    error = system::tcp_connected(bare_, std::chrono::milliseconds(-1));
   }
   return error;
+}
+
+std::error_code tcp_socket::start_connect(const asio::ip::tcp::endpoint& to) noexcept {
+  return system::connect_tcp(bare_, to);
+}
+
+std::error_code tcp_socket::connected() const noexcept {
+  return system::tcp_connected(bare_, std::chrono::milliseconds(0));
 }
 
 std::error_code tcp_socket::pending_error() const noexcept {

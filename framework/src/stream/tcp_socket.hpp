@@ -15,6 +15,7 @@ class tcp_socket {
  public:
   explicit tcp_socket(const asio::any_io_executor& executor) : socket_(executor) {}
 
+  bool is_bare() const noexcept { return static_cast<bool>(bare_); }
   bool is_open() const noexcept { return bare_ || socket_.is_open(); }
   int number() const noexcept;
 
@@ -25,9 +26,12 @@ class tcp_socket {
   /// Takes over a connection.
   void adopt(system::descriptor connected, const asio::ip::tcp& protocol) noexcept;
 
-  /// Begins to connect. in_progress: not connected yet, neither refused.
-  std::error_code connect(const asio::ip::tcp::endpoint& to, bool wait) noexcept;
-
+  /// Connects in the calling thread.
+  std::error_code connect(const asio::ip::tcp::endpoint& to) noexcept;
+  /// Begins to connect, while bare. in_progress: how it ends, connected() tells.
+  std::error_code start_connect(const asio::ip::tcp::endpoint& to) noexcept;
+  /// Asks, while bare, whether the connect has ended, and how. in_progress: not yet.
+  std::error_code connected() const noexcept;
   /// How the connect ended that was in progress, when the socket has become writable.
   std::error_code pending_error() const noexcept;
 

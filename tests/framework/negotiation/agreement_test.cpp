@@ -143,6 +143,12 @@ class World {
     }
   }
 
+  void underway(attempt_record& a) {
+    std::vector<client_action> out;
+    a.machine.tcp_underway(now_, out);
+    carry_out(a, out);
+  }
+
   void connect_ends(attempt_record& a, bool failed) {
     if (!a.connecting || dead_.contains(a.process)) return;
     a.connecting = false;
@@ -184,6 +190,10 @@ class World {
           break;
         case kind::connect_tcp:
           a.connecting = true;
+          if (one_in(2)) underway(a);
+          break;
+        case kind::await_tcp:
+          EXPECT_TRUE(a.connecting);
           break;
         case kind::send_proposal:
           send({verb::proposal, 0, a.connection, a.machine.patience()});

@@ -31,6 +31,9 @@ class ClientMachine : public ::testing::Test {
   script start(std::vector<announcer_id> announcers) {
     return after([&](script& out) { machine_.start(announcers, timeout, out); });
   }
+  script underway(time_point now = start_time) {
+    return after([&](script& out) { machine_.tcp_underway(now, out); });
+  }
   script connected(time_point now = start_time) {
     return after([&](script& out) { machine_.tcp_connected(now, out); });
   }
@@ -127,6 +130,73 @@ TEST_F(ClientMachine, ProposesToThoseLeftOnly) {
   hung_up(a);
   EXPECT_EQ(connected(), (script{{kind::send_proposal, b}}));
   EXPECT_EQ(retired(b), tcp(reason::rendezvous_unreachable));
+}
+
+TEST_F(ClientMachine, ProposesBeforeTcpIsKnownToStand) {
+  start({a, b});
+  EXPECT_EQ(underway(),
+            (script{{kind::send_proposal, a}, {kind::send_proposal, b}, {kind::await_tcp}}));
+  EXPECT_EQ(underway(), script{});
+  EXPECT_EQ(connected(), script{});
+  EXPECT_EQ(accepted(a), (script{{kind::confirm, a}}));
+}
+
+TEST_F(ClientMachine, AnAcceptTellsThatTcpStands) {
+  start({a});
+  underway();
+  EXPECT_EQ(accepted(a), (script{{kind::confirm, a}}));
+  EXPECT_EQ(transport_confirmed(),
+            (script{{kind::send_confirm, a}, {kind::finished_transport, a}}));
+  EXPECT_EQ(connected(), script{});
+}
+
+TEST_F(ClientMachine, IsNotTcpBeforeTcpStands) {
+  start({a});
+  underway();
+  EXPECT_EQ(declined(a, reason::no_memory), script{});
+  EXPECT_EQ(connected(), tcp(reason::no_memory));
+}
+
+TEST_F(ClientMachine, WithoutAnnouncersAwaitsTcp) {
+  start({});
+  EXPECT_EQ(underway(), (script{{kind::await_tcp}}));
+  EXPECT_EQ(connected(), tcp(reason::peer_unknown));
+}
+
+TEST_F(ClientMachine, TcpThatFailsAfterTheProposalsWithdrawsThem) {
+  start({a});
+  underway();
+  const std::error_code refused = asio::error::connection_refused;
+  EXPECT_EQ(tcp_failed(refused),
+            (script{{kind::send_withdraw, a}, {kind::finished_error, {}, reason::none, refused}}));
+}
+
+TEST_F(ClientMachine, ConnectThatTakesLongerThanTheTimeoutProposesAgain) {
+  start({a, b});
+  underway();
+  declined(b, reason::no_memory);
+  EXPECT_EQ(machine_.next_deadline(), limit);
+  EXPECT_EQ(deadline(limit), (script{{kind::send_withdraw, a}, {kind::send_intent, a}}));
+  EXPECT_EQ(machine_.next_deadline(), std::nullopt);
+  EXPECT_EQ(connected(limit + timeout), (script{{kind::send_proposal, a}}));
+  EXPECT_EQ(machine_.next_deadline(), limit + 2 * timeout);
+  EXPECT_EQ(accepted(a, limit + timeout), (script{{kind::confirm, a}}));
+}
+
+TEST_F(ClientMachine, AcceptOfAProposalThatWasWithdrawnIsDeclined) {
+  start({a});
+  underway();
+  deadline(limit);
+  EXPECT_EQ(accepted(a, limit), (script{{kind::send_decline, a, reason::not_offered}}));
+  EXPECT_EQ(connected(limit), tcp(reason::handshake_timed_out));
+}
+
+TEST_F(ClientMachine, DeclineOfAProposalThatWasWithdrawnEndsTheNewIntentToo) {
+  start({a});
+  underway();
+  deadline(limit);
+  EXPECT_EQ(declined(a, reason::no_memory), (script{{kind::send_withdraw, a}}));
+  EXPECT_EQ(connected(limit), tcp(reason::no_memory));
 }
 
 TEST_F(ClientMachine, UndecodableAnswerCountsAsItsReason) {

@@ -53,6 +53,18 @@ TEST_P(Establishing, CancelAndCloseOfAnAcceptorAbortWhatIsPending) {
   });
 }
 
+TEST_P(Establishing, IsRefusedWhereThePortIsAnnouncedForAnotherAddress) {
+  world here(where());
+  here.run([&]() -> asio::awaitable<void> {
+    acceptor listener(here.executor(), {asio::ip::make_address("127.0.0.2"), 0}, settings());
+    const tcp::endpoint nobody(asio::ip::address_v4::loopback(), listener.local_endpoint().port());
+    stream client(here.executor(), settings());
+    std::error_code error;
+    co_await client.async_connect(nobody, asio::redirect_error(asio::use_awaitable, error));
+    EXPECT_EQ(error, asio::error::connection_refused);
+  });
+}
+
 TEST_P(Establishing, EachOfManyConnectionsReachesItsOwnPeer) {
   world here(where());
   here.run([&]() -> asio::awaitable<void> {
