@@ -176,7 +176,6 @@ class basic_acceptor : public asio::socket_base {
   }
 
   // ---- accepting: in the calling thread; no loop need run
-  // ----------------------------------------------------
 
   basic_stream<executor_type> accept() { return accept(executor_); }
   basic_stream<executor_type> accept(std::error_code& ec) { return accept(executor_, ec); }
@@ -218,7 +217,6 @@ class basic_acceptor : public asio::socket_base {
   }
 
   // ---- accepting asynchronously
-  // ------------------------------------------------------------------------------
 
   /// Into `peer`, a closed stream that stays valid until the handler is called:
   /// void(std::error_code).

@@ -138,7 +138,6 @@ class basic_stream : public asio::socket_base {
   const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
   // ---- the connection
-  // -------------------------------------------------------------------------------------
 
   void open(const protocol_type& protocol = protocol_type::v4()) {
     check(detail::open(core(), protocol), "open");
@@ -250,7 +249,6 @@ class basic_stream : public asio::socket_base {
   }
 
   // ---- transfers
-  // ------------------------------------------------------------------------------------------
 
   /// Blocks until at least one byte was read, and no longer. asio::error::eof at the end of the
   /// stream.
@@ -357,7 +355,6 @@ class basic_stream : public asio::socket_base {
   }
 
   // ---- zero copy, on every transport (on TCP through a buffer of the stream)
-  // -------------------------------
 
   /// Room for at most `max` bytes in the peer's receive buffer, in one piece; empty where there is
   /// none now. Valid until commit(), the next prepare() or any write; one span at a time. Throws
@@ -409,7 +406,6 @@ class basic_stream : public asio::socket_base {
   }
 
   // ---- what became of it
-  // ----------------------------------------------------------------------------------
 
   /// What carries the bytes; tcp before connecting.
   transport_kind transport() const noexcept {

@@ -10,7 +10,6 @@ server_machine::server_machine(duration handshake_timeout, const server_limits& 
     : timeout_(handshake_timeout), limits_(limits) {}
 
 // Messages
-// ---------------------------------------------------------------------------------------------------
 
 void server_machine::intent(link_id link, std::uint64_t attempt, actions& out) {
   const attempt_key by{link, attempt};
@@ -118,7 +117,6 @@ void server_machine::hung_up(link_id link, actions& out) {
 }
 
 // Connections
-// ------------------------------------------------------------------------------------------------
 
 void server_machine::tcp_accepted(connection_id c, const four_tuple& connection,
                                   bool from_this_host, time_point now, actions& out) {

@@ -54,7 +54,6 @@ acceptor_core::~acceptor_core() {
 }
 
 // ---- the listener's life
-// -----------------------------------------------------------------------------------
 
 std::error_code acceptor_core::listen(int backlog) {
   std::error_code error;
@@ -162,7 +161,6 @@ void acceptor_core::after_fork() noexcept {
 }
 
 // ---- arrivals
-// ----------------------------------------------------------------------------------------------
 
 std::error_code acceptor_core::closed_error(unsigned char) const noexcept {
   return asio::error::bad_descriptor;

@@ -24,7 +24,6 @@ link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id());
 }  // namespace
 
 // ---- what comes in
-// -----------------------------------------------------------------------------------------
 
 /// Clients call.
 void acceptor_core::on_event(std::uint32_t) noexcept {
@@ -116,7 +115,6 @@ bool acceptor_core::is_allowed(link_id caller) const {
 }
 
 // ---- what the machine asks for
-// -----------------------------------------------------------------------------
 
 void acceptor_core::perform(actions& todo) {
   // Carrying out an action may lead to further ones, which come behind those already asked for.

@@ -51,7 +51,6 @@ asio::any_io_executor context_service::socket_executor(
 }
 
 // ---- exclusive sections
-// ------------------------------------------------------------------------------------
 
 void context_service::enter() noexcept {
   mutex_.lock();
@@ -73,7 +72,6 @@ void context_service::defer(std::function<void()> call) {
 }
 
 // ---- descriptors and deadlines
-// -----------------------------------------------------------------------------
 
 std::error_code context_service::open_control() {
   if (control_) return {};
@@ -208,7 +206,6 @@ void context_service::expire() noexcept {
 }
 
 // ---- waking
-// ------------------------------------------------------------------------------------------------
 
 std::error_code context_service::doorbell(int& descriptor) {
   const std::lock_guard lock(wake_mutex_);
@@ -442,7 +439,6 @@ void context_service::forget_waits() noexcept {
 }
 
 // ---- fork
-// --------------------------------------------------------------------------------------------------
 
 void context_service::notify_fork(asio::execution_context::fork_event event) {
   if (event == asio::execution_context::fork_child) exclusively([] {});
@@ -477,7 +473,6 @@ void context_service::renew() noexcept {
 }
 
 // ---- the end of the context
-// --------------------------------------------------------------------------------
 
 void context_service::add_host(operation_host& host) {
   const std::lock_guard lock(hosts_mutex_);

@@ -71,7 +71,6 @@ void stream_core::side::ready() noexcept {
 }
 
 // ---- the connection's life
-// ---------------------------------------------------------------------------------
 
 std::error_code stream_core::open(const asio::ip::tcp& protocol) { return tcp_.open(protocol); }
 
@@ -196,7 +195,6 @@ std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noe
 }
 
 // ---- options
-// -----------------------------------------------------------------------------------------------
 
 std::error_code stream_core::set_option(int level, int name, const void* value,
                                         std::size_t size) noexcept {
@@ -226,7 +224,6 @@ std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint,
 }
 
 // ---- blocking calls
-// ----------------------------------------------------------------------------------------
 
 std::error_code stream_core::not_usable(bool writing) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
@@ -360,7 +357,6 @@ connection_statistics stream_core::statistics() const {
 }
 
 // ---- operations
-// --------------------------------------------------------------------------------------------
 
 void* stream_core::target(unsigned char queue) noexcept {
   return connection_ || queue == connect_queue ? this : nullptr;
@@ -456,7 +452,6 @@ bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& 
 }
 
 // ---- connecting
-// --------------------------------------------------------------------------------------------
 
 std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept {
   if (connection_) return asio::error::already_connected;

@@ -199,7 +199,6 @@ TEST_P(RendezvousServer, ARetiredAnnouncerIsNone) {
 }
 
 // ---- ACCEPT
-// --------------------------------------------------------------------------------------
 
 /// An announcer's memory and its ACCEPT in parts.
 struct raw_accept {
@@ -306,7 +305,6 @@ TEST_P(RendezvousServer, AnAcceptThatComesTwiceAndIsWrongEndsTheAttemptOnce) {
 }
 
 // ---- callers that nobody takes
-// --------------------------------------------------------------------
 
 TEST_P(RendezvousServer, AFullBacklogIsUnreachable) {
   world here(GetParam());

@@ -55,7 +55,6 @@ class loop_core {
   ~loop_core();
 
   // --- For the library
-  // -------------------------------------------------------------------------------------------
 
   /// The calling thread is inside run() or poll() of this loop, or inside run_exclusive().
   bool on_this_thread() const noexcept {
@@ -125,7 +124,6 @@ class loop_core {
   const loop_counters& counters() const noexcept { return counters_; }
 
   // --- For event_loop
-  // --------------------------------------------------------------------------------------------
 
   /// Runs at most `most` handlers. `block`: waits for them, until `until` at the latest.
   std::size_t run(std::size_t most, bool block, const deadline& until);
@@ -137,7 +135,6 @@ class loop_core {
   void shutdown() noexcept;
 
   // --- For the executor
-  // ------------------------------------------------------------------------------------------
 
   /// The calling thread is in run() or poll().
   bool runs_here() const noexcept { return on_this_thread() && depth_ != 0; }
