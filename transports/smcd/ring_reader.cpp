@@ -1,11 +1,14 @@
 #include "smcd/ring_reader.hpp"
 
 #include "smc/close_state.hpp"
+#include "smcd/prefetch.hpp"
 
 namespace smc::smcd {
 
 bool ring_reader::look() noexcept {
   const auto& line = ring_.header->producer;
+  prefetch_to_read(front());
+  prefetch_to_read(ring_.place(consumed_ + cache_line));
   // Flags first: the writer sets them after its last cursor, so that the cursor read behind them is
   // the last one.
   const auto flags = line.flags.load(std::memory_order_seq_cst) & detail::close_flag::all;

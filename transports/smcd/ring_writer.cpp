@@ -1,11 +1,19 @@
 #include "smcd/ring_writer.hpp"
 
 #include "smc/close_state.hpp"
+#include "smcd/prefetch.hpp"
 
 namespace smc::smcd {
 
 bool ring_writer::look() noexcept {
   const auto& line = ring_.header->consumer;
+  if (free() != 0) {  // else those bytes are the reader's
+    // What a short message writes: its bytes, the cursor, and `armed` of a reader that waits.
+    prefetch_to_write(&line);
+    prefetch_to_write(&ring_.header->producer);
+    prefetch_to_write(back());
+    prefetch_to_write(ring_.place(produced_ + cache_line));
+  }
   flags_ |= line.flags.load(std::memory_order_seq_cst) & detail::close_flag::all;
   const auto now = line.cursor.load(std::memory_order_seq_cst);
   if (!detail::valid_consumer(consumed_, now, published_)) return false;
