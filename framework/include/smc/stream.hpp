@@ -377,7 +377,9 @@ class basic_stream : public asio::socket_base {
   /// Gives the first `n` bytes of data() back to the writer; more than there are: invalid_argument.
   void consume(std::size_t n) { check(detail::consume(core(), n), "consume"); }
   /// Room for at least `min` bytes: void(std::error_code, asio::mutable_buffer). More than the ring
-  /// can hold: no_buffer_space at once.
+  /// can hold: no_buffer_space at once. A reader gives consumed bytes back by quarters of the ring,
+  /// and all of them when it asks for more than there is: more than three quarters may wait for
+  /// that.
   template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::mutable_buffer))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_prepare(std::size_t min, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
