@@ -15,12 +15,17 @@ namespace smc::detail {
 class alignas(64) direction_counters {
  public:
   /// A user call that moves bytes or waits to, by the size that it asks for; once per call.
-  void request(std::size_t size) noexcept { request_sizes_.add(size); }
+  void request(std::size_t size) noexcept {
+    request_sizes_.add(size);
+    if (size > ring_size_) buffer_too_small_.add(1);
+  }
   void transferred(std::size_t bytes) noexcept { bytes_.add(bytes); }
   /// The request had to wait: no space to write into, nothing to read. Once per request.
   void buffer_full() noexcept { buffer_full_.add(1); }
-  /// The request is larger than the ring. Once per request.
-  void buffer_too_small() noexcept { buffer_too_small_.add(1); }
+  /// What requests are compared with; 0: nothing is too large. Before the first request.
+  void set_ring_size(std::size_t bytes) noexcept {
+    ring_size_ = bytes != 0 ? bytes : static_cast<std::size_t>(-1);
+  }
 
   void add(const direction_counters& other) noexcept;
   /// Adds these to `to`, and the transport's part with them.
@@ -31,6 +36,7 @@ class alignas(64) direction_counters {
   counter buffer_full_;
   counter buffer_too_small_;
   request_histogram request_sizes_;
+  std::size_t ring_size_ = static_cast<std::size_t>(-1);
 };
 
 /// Adds the counts of `from` to `to`, which may be empty.

@@ -36,6 +36,8 @@ void registry::opened(connection_record& record) noexcept {
   hold_over_fork();
   const transport_counters sent = record.connection_->counters(direction::write);
   const transport_counters received = record.connection_->counters(direction::read);
+  record.sent.set_ring_size(sent.ring_size);
+  record.received.set_ring_size(received.ring_size);
   const std::scoped_lock lock(mutex_);
   record.next_ = first_open_;
   if (first_open_ != nullptr) first_open_->previous_ = &record;

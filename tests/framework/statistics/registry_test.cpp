@@ -82,7 +82,6 @@ TEST(ConnectionRecord, TellsWhatWasCountedInEachDirection) {
   record.sent.transferred(40);
   record.sent.request(100'000);
   record.sent.buffer_full();
-  record.sent.buffer_too_small();
   record.received.request(8192);
   record.received.transferred(5);
 

@@ -271,6 +271,24 @@ TEST_P(StreamTransfer, StatisticsCountRequestsAndBytesExactly) {
   });
 }
 
+TEST_P(StreamTransfer, StatisticsCountRequestsLargerThanTheRing) {
+  connected([](pair& p) -> asio::awaitable<void> {
+    std::string text(test_ring + 1, 's');
+    for (const std::size_t size : {test_ring, test_ring + 1}) {
+      const auto n =
+          co_await p.client.async_write_some(asio::buffer(text, size), asio::use_awaitable);
+      std::size_t left = n;
+      while (left != 0) {
+        left -= co_await p.server.async_read_some(asio::buffer(text, size), asio::use_awaitable);
+      }
+    }
+    const bool has_ring = p.client.statistics().sent.ring_size != 0;
+    EXPECT_EQ(has_ring, p.kind != transport_kind::tcp);
+    EXPECT_EQ(p.client.statistics().sent.buffer_too_small, has_ring ? 1u : 0u);
+    EXPECT_EQ(p.server.statistics().received.buffer_too_small > 0, has_ring);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Everywhere, StreamTransfer, all_settings(), name_of_setting);
 
 }  // namespace
