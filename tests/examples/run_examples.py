@@ -1,8 +1,10 @@
 """Runs each example as two processes and checks what they print, and the transport they ran on.
 
-usage: run_examples.py TRANSPORT ECHO_COROUTINES ECHO_CALLBACKS FILE_TRANSFER DEADLINES RULES
+usage: run_examples.py TRANSPORT FOLDER NAME...
 """
 
+import functools
+import http.client
 import os
 import random
 import re
@@ -59,7 +61,7 @@ def client(env, *command):
     return done.stdout.splitlines()
 
 
-def echo(env, transport, program, expected):
+def echo(expected, env, transport, program):
     with Server(env, program, "server", "0") as server:
         for _ in range(2):
             lines = client(env, program, "client", "127.0.0.1", server.port)
@@ -123,19 +125,113 @@ def rules(env, transport, program):
         server.end(interrupt=True)
 
 
+def statistics(env, transport, program):
+    with Server(env, program, "server", "0") as server:
+        lines = client(env, program, "client", "127.0.0.1", server.port, "3")
+        check(lines[0] == "transport " + transport, f"{program}: {lines}")
+        check(lines[1].startswith(f"sent {3 << 20} bytes in "), f"{program}: {lines}")
+        check(("larger than the ring" in lines[1]) == (transport != "tcp"), f"{program}: {lines}")
+        check(lines[2].startswith("received 0 bytes in 0 requests, "), f"{program}: {lines}")
+        check(lines[4:] == [transport + ": 1 connections, 1 of them open"], f"{program}: {lines}")
+        check(len(server.end(interrupt=True)) == 1, f"{program}, server")
+    plain = dict(env, SMC_TRANSPORTS="tcp")
+    with Server(plain, program, "server", "0") as server:
+        lines = client(env, program, "client", "127.0.0.1", server.port, "1")
+        reasons = [] if transport == "tcp" else ["1 fell back to TCP: no SMC listener is announced at the destination"]
+        check([line.split(";")[0] for line in lines[5:]] == reasons, f"{program}, falling back: {lines}")
+
+
+def chat(env, transport, program):
+    with Server(env, program, "server", "0") as server:
+        guests = []
+
+        def come(name):
+            guests.append(subprocess.Popen([program, "client", "127.0.0.1", server.port, name], env=env, text=True,
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            line = guests[-1].stdout.readline()
+            check(line == f"you came over {transport}\n", f"{program}: {line!r}")
+            return guests[-1]
+
+        def say(guest, line):
+            guest.stdin.write(line + "\n")
+            guest.stdin.flush()
+
+        try:
+            ada, bob, eve = come("Ada"), come("Bob"), come("Eve")
+            say(bob, "I am here")
+            heard = {ada.stdout.readline(), eve.stdout.readline()}
+            check(heard == {"Bob: I am here\n"}, f"{program}: {heard}")
+            say(eve, "so am I")
+            heard = {ada.stdout.readline(), bob.stdout.readline()}
+            check(heard == {"Eve: so am I\n"}, f"{program}: {heard}")
+            bob.stdin.close()  # leaves
+            check(bob.wait(LIMIT) == 0, f"{program}: a client that leaves ended with {bob.returncode}")
+            say(ada, "welcome")
+            check(eve.stdout.readline() == "Ada: welcome\n", f"{program}: the others do not go on")
+            server.end(interrupt=True)
+            for guest in (ada, eve):  # the server's end is theirs
+                check(guest.wait(LIMIT) == 0, f"{program}: a client ended with {guest.returncode}")
+        finally:
+            for guest in guests:
+                if guest.poll() is None:
+                    guest.kill()
+                guest.wait(LIMIT)
+                guest.stdout.close()
+
+
+def http_server(env, transport, program):
+    with Server(env, program, "server", "0") as server:
+        browser = http.client.HTTPConnection("127.0.0.1", int(server.port), timeout=LIMIT)
+
+        def ask(method, path):
+            browser.request(method, path)
+            answer = browser.getresponse()
+            return answer.status, answer.read().decode()
+
+        check(ask("GET", "/") == (200, "hello over tcp\n"), f"{program}: GET")
+        kept = browser.sock
+        check(ask("HEAD", "/") == (200, ""), f"{program}: HEAD")
+        check(ask("GET", "/nowhere") == (404, "there is only /\n"), f"{program}: another path")
+        check(browser.sock is kept, f"{program}: does not keep the connection")
+        check(ask("POST", "/") == (405, "GET and HEAD only\n"), f"{program}: POST")
+        browser.close()
+        lines = client(env, program, "client", "127.0.0.1", server.port)
+        check(lines[0] == "HTTP/1.1 200 OK" and lines[-1] == "hello over " + transport, f"{program}: {lines}")
+        server.end(interrupt=True)
+
+
+def tls_echo(env, transport, program):
+    with Server(env, program, "server", "0") as server:
+        for _ in range(2):
+            lines = client(env, program, "client", "127.0.0.1", server.port)
+            check(lines == ["TLSv1.3 over " + transport, "echoed nobody but us"], f"{program}: {lines}")
+        server.end(interrupt=True)
+
+
+CHECKS = {
+    "echo_coroutines": functools.partial(echo, ["echoed hello", "echoed shared memory", "echoed goodbye"]),
+    "echo_callbacks": functools.partial(echo, ["echoed hello"]),
+    "file_transfer": transfer,
+    "deadlines": deadlines,
+    "rules": rules,
+    "statistics": statistics,
+    "chat": chat,
+    "http_server": http_server,
+    "tls_echo": tls_echo,
+}
+FURTHER_ARGUMENTS = {"file_transfer": [os.devnull], "statistics": ["1"], "chat": ["Ada"]}
+
+
 def main():
-    transport, coroutines, callbacks, file_transfer, with_deadlines, with_rules = sys.argv[1:]
+    transport, folder, *names = sys.argv[1:]
     env = environment(transport)
-    echo(env, transport, coroutines, ["echoed hello", "echoed shared memory", "echoed goodbye"])
-    echo(env, transport, callbacks, ["echoed hello"])
-    transfer(env, transport, file_transfer)
-    deadlines(env, transport, with_deadlines)
-    rules(env, transport, with_rules)
-    for program in sys.argv[2:]:
+    for name in names:
+        program = os.path.join(folder, name)
+        CHECKS[name](env, transport, program)
         wrong = subprocess.run([program], env=env, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
         check(wrong.returncode == 2 and wrong.stderr.startswith("usage:"), f"{program} without arguments")
-        refused = subprocess.run([program, "client", "127.0.0.1", "1"] + [os.devnull] * (program == file_transfer),
-                                 env=env, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+        refused = subprocess.run([program, "client", "127.0.0.1", "1"] + FURTHER_ARGUMENTS.get(name, []),
+                                 env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
         check(refused.returncode == 1 and refused.stderr, f"{program}, nobody listens: {refused.returncode}")
     print("run_examples: ok on " + transport)
 
