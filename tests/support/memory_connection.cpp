@@ -68,15 +68,9 @@ std::size_t memory_connection::available() noexcept {
 
 // --- writing ---
 
-/// As with TCP: a reset is told once, from then on the pipe is broken.
-std::error_code memory_connection::reported(std::error_code error) noexcept {
-  if (error != asio::error::connection_reset) return error;
-  return std::exchange(reset_reported_, true) ? asio::error::broken_pipe : error;
-}
-
 std::error_code memory_connection::begin_write(std::size_t min) noexcept {
   if (faults::left_before_break(side_) == 0) channel_->break_down();
-  return reported(channel_->output(side_, min));
+  return channel_->output(side_, min);
 }
 
 /// `n` bytes were passed on.

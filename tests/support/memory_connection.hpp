@@ -43,7 +43,6 @@ class memory_connection final : public detail::connection {
   bool blocked_for_nothing(detail::direction d) noexcept;
   std::error_code begin_write(std::size_t min) noexcept;
   void written(std::size_t n) noexcept;
-  std::error_code reported(std::error_code error) noexcept;
 
   const std::shared_ptr<memory_channel> channel_;
   const memory_side side_;
@@ -53,7 +52,6 @@ class memory_connection final : public detail::connection {
   std::vector<std::byte> out_bytes_;
   std::size_t shown_ = 0;
   std::size_t prepared_ = 0;
-  bool reset_reported_ = false;
 };
 
 }  // namespace smc::test

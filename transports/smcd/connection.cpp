@@ -76,12 +76,6 @@ std::error_code connection::output(std::uint64_t min) noexcept {
   return out_.free() >= min ? std::error_code() : make(asio::error::would_block);
 }
 
-std::error_code connection::reported(std::error_code error) noexcept {
-  if (error != make(asio::error::connection_reset)) return error;
-  if (std::exchange(reset_reported_, true)) return make(asio::error::broken_pipe);
-  return error;
-}
-
 // The peer can't be reasoned with: it is told that we are gone, and our own waiters that it is
 // over.
 std::error_code connection::fail() noexcept {
@@ -193,7 +187,7 @@ detail::transfer_result connection::write_some(
   if (wanted > out_.ring().size) ring_too_small_.add(1);
   if (auto error = output(1)) {
     if (error == make(asio::error::would_block)) ring_full_.add(1);
-    return {reported(error), 0};
+    return {error, 0};
   }
   return {{}, write_pieces(buffers)};
 }
@@ -247,7 +241,7 @@ std::error_code connection::prepare(std::size_t min, std::size_t max,
   }
   if (auto error = output(min)) {
     if (error == make(asio::error::would_block)) ring_full_.add(1);
-    return reported(error);
+    return error;
   }
   auto n = static_cast<std::size_t>(std::min<std::uint64_t>(std::max(min, max), out_.free()));
   prepared_apart_ = !mapped_;
@@ -274,7 +268,7 @@ std::error_code connection::commit(std::size_t n) noexcept {
   if (n > prepared_) return make(asio::error::invalid_argument);
   prepared_ = 0;
   if (n == 0) return {};
-  if (auto error = output(n)) return reported(error);
+  if (auto error = output(n)) return error;
   if (prepared_apart_) {
     std::byte* from = out_buffer_.get(out_.ring().size);
     group_->through().move_data(out_.ring(), out_.next(), {from, n});

@@ -62,8 +62,6 @@ class connection final : public detail::connection {
   std::error_code input(std::uint64_t min) noexcept;
   /// none: `min` bytes fit. would_block, or why nothing can be written any more.
   std::error_code output(std::uint64_t min) noexcept;
-  /// A reset is reported to one write, later ones get broken_pipe.
-  std::error_code reported(std::error_code error) noexcept;
   std::size_t write_pieces(std::span<const asio::const_buffer> buffers) noexcept;
   void put(const std::byte* from, std::size_t n) noexcept;
   /// Peer's violation: this connection ends, and the peer is told so.
@@ -85,7 +83,6 @@ class connection final : public detail::connection {
   private_buffer out_buffer_;
   std::size_t prepared_ = 0;
   bool prepared_apart_ = false;  // the prepared span is in out_buffer_
-  bool reset_reported_ = false;
   detail::single_writer_counter out_woke_;
   detail::single_writer_counter out_quiet_;
   detail::single_writer_counter ring_full_;

@@ -85,6 +85,7 @@ std::error_code stream_core::settle(established&& outcome) {
   }
   outcome_ = std::move(outcome);
   connection_ = std::move(outcome_.carrier);
+  reset_told_.store(false, std::memory_order_relaxed);
   record_.emplace(outcome_.kind, *connection_);
   if (outcome_.reason) count_fallback(static_cast<reason>(outcome_.reason.value()));
   return {};
@@ -230,6 +231,14 @@ std::error_code stream_core::not_usable(bool writing) const noexcept {
   return writing ? asio::error::broken_pipe : asio::error::not_connected;
 }
 
+/// As with TCP, a reset is told once, to whoever meets it first; behind it the stream is over.
+std::error_code stream_core::told_once(direction d, const std::error_code& error) noexcept {
+  if (!error || error != asio::error::connection_reset) return error;
+  if (!reset_told_.exchange(true, std::memory_order_relaxed)) return error;
+  return d == direction::read ? make_error_code(asio::error::eof)
+                              : make_error_code(asio::error::broken_pipe);
+}
+
 /// Repeats `attempt` until it does not answer would_block.
 template <typename Try>
 std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attempt) noexcept {
@@ -238,7 +247,7 @@ std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attemp
     std::error_code error;
     {
       const guard lock(*this);
-      error = connection_ ? attempt(*connection_) : not_usable(d == direction::write);
+      error = connection_ ? told_once(d, attempt(*connection_)) : not_usable(d == direction::write);
     }
     if (error != asio::error::would_block || non_blocking_) return error;
     connection_->wait(d, min, wait_slice);
@@ -304,14 +313,14 @@ std::error_code stream_core::prepare(std::size_t max, asio::mutable_buffer& room
   room = {};
   if (!connection_) return not_usable(true);
   if (max == 0) return {};
-  const auto error = connection_->prepare(1, max, room);
+  const auto error = told_once(direction::write, connection_->prepare(1, max, room));
   return error == asio::error::would_block ? std::error_code() : error;
 }
 
 std::error_code stream_core::commit(std::size_t n) noexcept {
   const guard lock(*this);
   if (!connection_) return not_usable(true);
-  const auto error = connection_->commit(n);
+  const auto error = told_once(direction::write, connection_->commit(n));
   if (!error || error == asio::error::would_block) count_bytes(record_->sent, n);
   // Counted as work only where it has to wait: the end of a context's last work stops it.
   if (error == asio::error::would_block && pass_on_leftover()) {
@@ -340,7 +349,8 @@ std::error_code stream_core::data(asio::const_buffer& bytes) noexcept {
   bytes = {};
   if (!connection_) return not_usable(false);
   const auto error = connection_->data(1, bytes);
-  return error == asio::error::would_block || bytes.size() != 0 ? std::error_code() : error;
+  if (error == asio::error::would_block || bytes.size() != 0) return {};
+  return told_once(direction::read, error);
 }
 
 std::error_code stream_core::consume(std::size_t n) noexcept {
@@ -405,7 +415,7 @@ bool stream_core::read_step(operation& op, std::span<const asio::mutable_buffer>
     wanted_[0] = 1;
     return false;
   }
-  op.error = result.error;
+  op.error = told_once(direction::read, result.error);
   n = result.bytes;
   return true;
 }
@@ -419,7 +429,7 @@ bool stream_core::write_step(operation& op, std::span<const asio::const_buffer> 
     wanted_[1] = 1;
     return false;
   }
-  op.error = result.error;
+  op.error = told_once(direction::write, result.error);
   n = result.bytes;
   return true;
 }
@@ -436,7 +446,8 @@ bool stream_core::wait_step(operation& op, asio::socket_base::wait_type what) no
 
 bool stream_core::prepare_step(operation& op, std::size_t min,
                                asio::mutable_buffer& room) noexcept {
-  op.error = connection_->prepare(min, static_cast<std::size_t>(-1), room);
+  op.error =
+      told_once(direction::write, connection_->prepare(min, static_cast<std::size_t>(-1), room));
   if (op.error != asio::error::would_block) return true;
   op.error.clear();
   wanted_[1] = std::max<std::size_t>(min, 1);
@@ -444,7 +455,7 @@ bool stream_core::prepare_step(operation& op, std::size_t min,
 }
 
 bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& bytes) noexcept {
-  op.error = connection_->data(min, bytes);
+  op.error = told_once(direction::read, connection_->data(min, bytes));
   if (op.error != asio::error::would_block) return true;
   op.error.clear();
   wanted_[0] = std::max<std::size_t>(min, 1);

@@ -3,6 +3,7 @@
 // the bytes (over TCP itself or something faster), and the operations that wait on it.
 #include <asio/any_io_executor.hpp>
 #include <asio/ip/tcp.hpp>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <smc/detail/operation.hpp>
@@ -123,6 +124,7 @@ class stream_core final : public operation_host,
   void unwatch_tcp() noexcept;
 
   std::error_code not_usable(bool writing) const noexcept;
+  std::error_code told_once(direction d, const std::error_code& error) noexcept;
   template <typename Try>
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
   bool pass_on_leftover() noexcept;
@@ -147,6 +149,7 @@ class stream_core final : public operation_host,
   std::optional<connection_record> record_;
   std::size_t receive_size_ = 0;
   std::size_t send_size_ = 0;
+  std::atomic<bool> reset_told_{false};  // blocking calls of both directions may meet it at once
   bool linger_reset_ = false;
   bool non_blocking_ = false;
   bool watched_ = false;  // the TCP connection under another transport

@@ -5,24 +5,24 @@
 // now" and "tell me once when it may work", and its part of a handshake. Rules, quoted by the
 // conformance tests:
 //
-//  R1  Calls never block, except wait(). What can't be done now answers would_block and changes
-//  nothing. R2  A transfer that moved at least one byte is a success; its count is exact. An error
-//  moved none. R3  Order: bytes, then end of stream (asio::error::eof, again and again), then a
-//  reset. Neither end of
-//      stream nor reset overtakes a byte; a published end of stream wins over a later reset.
-//  R4  arm() answers false where the direction can make progress (or would report an error) now:
-//  then the
-//      waiter is not kept. Otherwise the waiter is told at most once, from any thread, maybe
-//      spuriously; no wake-up is lost between a try that answered would_block and the arm() after
-//      it.
-//  R5  After disarm() returns the waiter is not told any more on account of earlier arms, unless a
-//  call to it
-//      was already under way.
-//  R6  One thread at a time per connection and direction; the two directions may be used by two
-//  threads. R7  A write counts only bytes that reach the peer without further help of this process.
-//  R8  close() with unread input resets the peer; without, the peer reads the rest and then eof.
-//  R9  Nothing from the peer is trusted: a violation is connection_reset for this connection, never
-//  undefined.
+//  - R1: Calls never block, except wait(). What can't be done now answers would_block and changes
+//    nothing.
+//  - R2: A transfer that moved at least one byte is a success; its count is exact. An error moved
+//    none.
+//  - R3: Order: bytes, then end of stream (asio::error::eof, again and again), then a reset (again
+//    and again, too: that a stream tells it once is the stream's affair). Neither end of stream nor
+//    reset overtakes a byte; a published end of stream wins over a later reset.
+//  - R4: arm() answers false where the direction can make progress (or would report an error) now:
+//    then the waiter is not kept. Otherwise the waiter is told at most once, from any thread, maybe
+//    spuriously; no wake-up is lost between a try that answered would_block and the arm() after it.
+//  - R5: After disarm() returns the waiter is not told any more on account of earlier arms, unless
+//    a call to it was already under way.
+//  - R6: One thread at a time per connection and direction; the two directions may be used by two
+//    threads.
+//  - R7: A write counts only bytes that reach the peer without further help of this process.
+//  - R8: close() with unread input resets the peer; without, the peer reads the rest and then eof.
+//  - R9: Nothing from the peer is trusted: a violation is connection_reset for this connection,
+//    never undefined.
 #include <asio/buffer.hpp>
 #include <asio/ip/tcp.hpp>
 #include <chrono>
