@@ -61,11 +61,7 @@ class tcp_connection final : public detail::connection {
   ~tcp_connection() override { ready_->detach(); }
 
   transfer_result read_some(std::span<const asio::mutable_buffer> buffers) noexcept override {
-    if (in_.size() != 0) {
-      const std::size_t n = asio::buffer_copy(buffers, asio::buffer(in_.data(), in_.size()));
-      in_.remove(n);
-      return {{}, n};
-    }
+    if (in_.size() != 0) return read_behind_data(buffers);
     transfer_result result;
     result.bytes = socket_.read_some(buffers, result.error);
     return result;
@@ -148,7 +144,10 @@ class tcp_connection final : public detail::connection {
     return error;
   }
 
-  void close() noexcept override { flush_blocking(); }
+  void close() noexcept override {
+    flush_blocking();
+    if (in_.size() != 0) abort();  // unread, which the socket does not know
+  }
 
   void cut() noexcept override {}  // transfers meet the reset themselves
 
@@ -160,6 +159,25 @@ class tcp_connection final : public detail::connection {
   detail::transport_counters counters(direction) const noexcept override { return {}; }
 
  private:
+  /// A read while bytes are held that data() has taken from the socket: these, and then what is
+  /// there behind them. Errors are left to the next read.
+  transfer_result read_behind_data(std::span<const asio::mutable_buffer> buffers) noexcept {
+    transfer_result result;
+    for (const asio::mutable_buffer& each : buffers) {
+      const std::size_t held = asio::buffer_copy(each, asio::buffer(in_.data(), in_.size()));
+      in_.remove(held);
+      result.bytes += held;
+      const asio::mutable_buffer rest = each + held;
+      std::error_code error;
+      if (rest.size() == 0) continue;
+      if (socket_.available(error) == 0) break;
+      const std::size_t n = socket_.read_some(asio::buffer(rest), error);
+      result.bytes += n;
+      if (n != rest.size()) break;
+    }
+    return result;
+  }
+
   /// Reads what is there behind the bytes already held; an error where nothing came.
   std::error_code fill(std::size_t min) noexcept {
     const std::size_t room = std::max(bounce_size, min > in_.size() ? min - in_.size() : 0);
