@@ -341,20 +341,20 @@ void acceptor_core::deliver(std::error_code error, accepted_ptr accepted) {
 
 bool acceptor_core::take(operation& op, accepted_ptr& accepted) noexcept {
   if (ready_.empty()) return false;
-  op.error = ready_.front().error;
-  accepted = std::move(ready_.front().connection);
-  ready_.pop_front();
-  --ready_count_;
+  op.error = take_first(accepted);
   return true;
 }
 
-bool acceptor_core::ready_to_accept() noexcept {
-  if (!ready_.empty()) return true;
-  pollfd p{acceptor_.native_handle(), POLLIN, 0};
-  return ::poll(&p, 1, 0) > 0;
+std::error_code acceptor_core::take_first(accepted_ptr& accepted) noexcept {
+  const std::error_code error = ready_.front().error;
+  accepted = std::move(ready_.front().connection);
+  ready_.pop_front();
+  --ready_count_;
+  return error;
 }
 
-std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
+/// Serves who arrives, in the calling thread, until a connection (or an error) can be taken.
+std::error_code acceptor_core::wait() noexcept {
   struct one_more {  // as an operation that waits
     std::atomic<std::ptrdiff_t>& count;
     explicit one_more(std::atomic<std::ptrdiff_t>& c) : count(c) { ++count; }
@@ -370,13 +370,7 @@ std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
     });
     {
       const guard lock(*this);
-      if (!ready_.empty()) {
-        const std::error_code error = ready_.front().error;
-        accepted = std::move(ready_.front().connection);
-        ready_.pop_front();
-        --ready_count_;
-        return error;
-      }
+      if (ready_to_accept()) return {};
     }
     if (non_blocking_) return asio::error::would_block;
     if (!service_.wait(wait_slice, number())) {  // another thread serves this acceptor
@@ -386,16 +380,11 @@ std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
   }
 }
 
-std::error_code acceptor_core::wait() noexcept {
+std::error_code acceptor_core::accept(accepted_ptr& accepted) noexcept {
   for (;;) {
-    if (!is_open()) return asio::error::bad_descriptor;
-    {
-      const guard lock(*this);
-      if (ready_to_accept()) return {};
-    }
-    if (non_blocking_) return asio::error::would_block;
-    pollfd p{acceptor_.native_handle(), POLLIN, 0};
-    (void)::poll(&p, 1, static_cast<int>(wait_slice.count()));
+    if (const auto error = wait()) return error;
+    const guard lock(*this);
+    if (ready_to_accept()) return take_first(accepted);  // unless another thread has taken it
   }
 }
 

@@ -52,7 +52,7 @@ class acceptor_core final : public operation_host,
   std::error_code accept(accepted_ptr& accepted) noexcept;
   std::error_code wait() noexcept;
   bool take(operation& op, accepted_ptr& accepted) noexcept;
-  bool ready_to_accept() noexcept;
+  bool ready_to_accept() const noexcept { return !ready_.empty(); }
   void expect(const asio::any_io_executor& executor);
 
   void serve_arrivals() noexcept override;
@@ -79,6 +79,8 @@ class acceptor_core final : public operation_host,
     std::weak_ptr<negotiation::link> link;
     negotiation::proposal message;
   };
+
+  std::error_code take_first(accepted_ptr& accepted) noexcept;
 
   // operation_host
   void* target(unsigned char) noexcept override { return is_open() ? this : nullptr; }
