@@ -51,14 +51,12 @@ std::error_code cancel(acceptor_core& core) noexcept {
 
 std::error_code set_option(acceptor_core& core, int level, int name, const void* value,
                            std::size_t size) noexcept {
-  if (!core.is_open()) return asio::error::bad_descriptor;
-  return system::set_option(core.number(), level, name, value, size);
+  return core.set_option(level, name, value, size);
 }
 
 std::error_code get_option(const acceptor_core& core, int level, int name, void* value,
                            std::size_t* size) noexcept {
-  if (!core.is_open()) return asio::error::bad_descriptor;
-  return system::get_option(core.number(), level, name, value, *size);
+  return core.get_option(level, name, value, size);
 }
 
 std::error_code local_endpoint(const acceptor_core& core,

@@ -48,6 +48,8 @@ class acceptor_core final : public operation_host,
   static void release(std::shared_ptr<acceptor_core> core) noexcept;
   void non_blocking(bool mode) noexcept { non_blocking_ = mode; }
   bool non_blocking() const noexcept { return non_blocking_; }
+  std::error_code set_option(int level, int name, const void* value, std::size_t size) noexcept;
+  std::error_code get_option(int level, int name, void* value, std::size_t* size) const noexcept;
 
   std::error_code accept(accepted_ptr& accepted) noexcept;
   std::error_code wait() noexcept;
@@ -159,6 +161,7 @@ class acceptor_core final : public operation_host,
   std::atomic<std::size_t> ready_count_{0};
   std::atomic<std::ptrdiff_t> waiting_{0};
 
+  connection_aborted_option connection_aborted_;
   bool non_blocking_ = false;
   bool gone_ = false;
   // Out of descriptors or memory: the next look is not at once.

@@ -156,6 +156,10 @@ void stream_core::close_here(bool call_handlers) noexcept {
   }
   leftover_work_.reset();
   tcp_.close();
+  // Options and modes were the socket's.
+  non_blocking_ = linger_reset_ = false;
+  receive_size_ = send_size_ = 0;
+  connection_aborted_.clear();
 }
 
 void stream_core::release(std::shared_ptr<stream_core> core) noexcept {
@@ -200,6 +204,7 @@ std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noe
 std::error_code stream_core::set_option(int level, int name, const void* value,
                                         std::size_t size) noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
+  if (connection_aborted_option::is(level, name)) return connection_aborted_.set(value, size);
   if (const auto error = system::set_option(tcp_.number(), level, name, value, size)) return error;
   if (level != SOL_SOCKET) return {};
   if (name == SO_LINGER && size == sizeof(linger)) {
@@ -216,6 +221,7 @@ std::error_code stream_core::set_option(int level, int name, const void* value,
 std::error_code stream_core::get_option(int level, int name, void* value,
                                         std::size_t* size) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
+  if (connection_aborted_option::is(level, name)) return connection_aborted_.get(value, *size);
   return system::get_option(tcp_.number(), level, name, value, *size);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "statistics/connection_record.hpp"
+#include "stream/connection_aborted_option.hpp"
 #include "stream/context_service.hpp"
 #include "stream/tcp_socket.hpp"
 #include "stream/transport.hpp"
@@ -150,6 +151,7 @@ class stream_core final : public operation_host,
   std::size_t receive_size_ = 0;
   std::size_t send_size_ = 0;
   std::atomic<bool> reset_told_{false};  // blocking calls of both directions may meet it at once
+  connection_aborted_option connection_aborted_;
   bool linger_reset_ = false;
   bool non_blocking_ = false;
   bool watched_ = false;  // the TCP connection under another transport
