@@ -33,6 +33,8 @@ void count(direction_counters& counters, bool& counted, std::size_t size,
   if (result.bytes != 0) counters.transferred(result.bytes);
 }
 
+transfer_result closed_result() noexcept { return {asio::error::bad_descriptor, 0}; }
+
 void count_bytes(direction_counters& counters, std::size_t n) noexcept {
   if (n == 0) return;
   counters.request(n);
@@ -266,7 +268,7 @@ std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attemp
 
 transfer_result stream_core::read(std::span<const asio::mutable_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return result;
+  if (buffers.empty()) return is_open() ? result : closed_result();
   bool counted = false;
   result.error = blocking(direction::read, 1, [&](connection& c) {
     const transfer_result r = c.read_some(buffers);
@@ -279,7 +281,7 @@ transfer_result stream_core::read(std::span<const asio::mutable_buffer> buffers)
 
 transfer_result stream_core::write(std::span<const asio::const_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return result;
+  if (buffers.empty()) return is_open() ? result : closed_result();
   bool counted = false;
   result.error = blocking(direction::write, 1, [&](connection& c) {
     const transfer_result r = c.write_some(buffers);
@@ -292,7 +294,7 @@ transfer_result stream_core::write(std::span<const asio::const_buffer> buffers) 
 
 transfer_result stream_core::peek(std::span<const asio::mutable_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return result;
+  if (buffers.empty()) return is_open() ? result : closed_result();
   result.error = blocking(direction::read, 1, [&](connection& c) -> std::error_code {
     asio::const_buffer bytes;
     const auto error = c.data(1, bytes);
