@@ -178,6 +178,13 @@ void acceptor_core::after_fork() noexcept {
 
 // ---- arrivals
 
+accepted_connection::~accepted_connection() {
+  // In a child of fork() the connection is the parent's, who may yet hand it on.
+  if (!socket || fork_generation != system::fork_generation()) return;
+  if (outcome.carrier) outcome.carrier->abort();
+  system::reset_on_close(socket);
+}
+
 std::error_code acceptor_core::closed_error(unsigned char) const noexcept {
   return asio::error::bad_descriptor;
 }

@@ -20,11 +20,15 @@
 
 namespace smc::detail {
 
-/// A connection that was accepted and not yet handed to a stream.
+/// A connection that was accepted and not yet handed to a stream. If none takes it the peer sees
+/// what it sees of one in a backlog that goes: a reset.
 struct accepted_connection {
   system::descriptor socket;
   asio::ip::tcp::endpoint peer;
   established outcome;
+  std::uint32_t fork_generation = system::fork_generation();
+
+  ~accepted_connection();
 };
 
 class acceptor_core final : public operation_host,

@@ -312,7 +312,7 @@ std::error_code stream_core::wait(asio::socket_base::wait_type what) noexcept {
 
 std::size_t stream_core::available(std::error_code& error) noexcept {
   const guard lock(*this);
-  error = connection_ ? std::error_code() : not_usable(false);
+  error = is_open() ? std::error_code() : asio::error::bad_descriptor;
   return connection_ ? connection_->available() : 0;
 }
 
