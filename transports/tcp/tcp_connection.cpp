@@ -78,6 +78,7 @@ class tcp_connection final : public detail::connection {
   std::error_code prepare(std::size_t min, std::size_t max,
                           asio::mutable_buffer& room) noexcept override {
     prepared_ = 0;
+    if (sending_over_) return asio::error::broken_pipe;
     if (const auto error = wanted(min)) return error;
     if (const auto error = poll(direction::write, min)) return error;
     prepared_ = std::max(min, std::min(max, bounce_size));
@@ -141,6 +142,7 @@ class tcp_connection final : public detail::connection {
     if (what != asio::socket_base::shutdown_receive) flush_blocking();
     std::error_code error;
     socket_.shutdown(what, error);
+    if (!error && what != asio::socket_base::shutdown_receive) sending_over_ = true;
     return error;
   }
 
@@ -212,6 +214,7 @@ class tcp_connection final : public detail::connection {
   bounce in_;
   bounce out_;
   std::size_t prepared_ = 0;
+  bool sending_over_ = false;
 };
 
 }  // namespace
