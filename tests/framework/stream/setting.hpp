@@ -32,7 +32,8 @@ namespace smc::test {
 
 using namespace std::chrono_literals;
 
-enum class carrier { tcp, smc_d_mapped, smc_d_copying, memory };
+/// `reference`: no stream of ours but a bare asio::ip::tcp::socket (tests/conformance).
+enum class carrier { tcp, smc_d_mapped, smc_d_copying, memory, reference };
 enum class place { event_loop, io_context, threads_and_strand, pool_and_strand, loop_and_strand };
 
 inline constexpr std::size_t test_ring = std::size_t{64} << 10;
@@ -41,7 +42,7 @@ inline constexpr std::size_t test_ring = std::size_t{64} << 10;
 inline constexpr std::chrono::seconds patience{120};
 
 inline transport_kind expected(carrier c) {
-  if (c == carrier::tcp) return transport_kind::tcp;
+  if (c == carrier::tcp || c == carrier::reference) return transport_kind::tcp;
   return c == carrier::memory ? transport_kind::other : transport_kind::smc_d;
 }
 
@@ -51,7 +52,8 @@ inline config settings_for(carrier c) {
   settings.ring_size = test_ring;
   settings.handshake_timeout = patience;
   settings.transports = {transport_kind::tcp};
-  if (c != carrier::tcp) settings.transports.insert(settings.transports.begin(), expected(c));
+  if (expected(c) != transport_kind::tcp)
+    settings.transports.insert(settings.transports.begin(), expected(c));
   settings.map_send_buffer = c != carrier::smc_d_copying;
   return settings;
 }
@@ -240,12 +242,16 @@ class each_setting : public testing::TestWithParam<std::tuple<carrier, place>> {
   }
 };
 
-inline std::string name_of_setting(const testing::TestParamInfo<std::tuple<carrier, place>>& info) {
-  static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying", "memory"};
+inline std::string name_of(carrier by, place where) {
+  static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying", "memory",
+                                             "reference"};
   static constexpr const char* places[] = {"event_loop", "io_context", "threads_and_strand",
                                            "pool_and_strand", "loop_and_strand"};
-  return std::string(carriers[static_cast<int>(std::get<0>(info.param))]) + "_on_" +
-         places[static_cast<int>(std::get<1>(info.param))];
+  return std::string(carriers[static_cast<int>(by)]) + "_on_" + places[static_cast<int>(where)];
+}
+
+inline std::string name_of_setting(const testing::TestParamInfo<std::tuple<carrier, place>>& info) {
+  return name_of(std::get<0>(info.param), std::get<1>(info.param));
 }
 
 inline auto all_carriers() {
