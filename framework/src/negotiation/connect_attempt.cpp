@@ -412,7 +412,7 @@ void connect_attempt::on_deadline(clock::time_point now) noexcept {
 
 void connect_attempt::watch_deadline() {
   if (machine_.finished()) return;
-  if (const auto when = machine_.next_deadline()) service_.watch_deadline(*this, *when);
+  if (const auto when = machine_.next_deadline()) (void)service_.watch_deadline(*this, *when);
 }
 
 }  // namespace smc::detail

@@ -60,7 +60,10 @@ std::error_code acceptor_core::listen(int backlog) {
   acceptor_.listen(backlog, error);
   if (!error) acceptor_.non_blocking(true, error);
   if (!error && announcements_.empty()) {
-    service_.exclusively([this, keep = shared_from_this()] { announce(); });
+    service_.exclusively([this, keep = shared_from_this()] {
+      (void)service_.prepare_deadlines();  // for the pause when no descriptor is left
+      announce();
+    });
   }
   return error;
 }

@@ -106,7 +106,8 @@ void acceptor_core::watch_deadline() {
   auto when = machine_->next_deadline();
   if (const auto resume = paused_until_.load(); resume > clock::now())
     when = std::min(when.value_or(resume), resume);
-  if (when) service_.watch_deadline(*this, *when);
+  // Without a timer nobody would end the pause.
+  if (when && service_.watch_deadline(*this, *when)) paused_until_ = clock::time_point{};
 }
 
 bool acceptor_core::is_allowed(link_id caller) const {

@@ -109,13 +109,19 @@ void context_service::unwatch(int descriptor) noexcept {
   }
 }
 
-void context_service::watch_deadline(deadline_watcher& watcher, clock::time_point when) {
+std::error_code context_service::prepare_deadlines() {
+  const std::lock_guard lock(mutex_);
+  return open_control();
+}
+
+std::error_code context_service::watch_deadline(deadline_watcher& watcher, clock::time_point when) {
   const std::lock_guard lock(mutex_);
   unwatch_deadline(watcher);
+  if (const auto error = open_control()) return error;
   deadline_of_[&watcher] = deadlines_.emplace(when, &watcher);
-  if (open_control()) return;
   // A timer that fires too early only looks again: so deadlines that move out cost no system call.
   if (!timer_set_ || when < *timer_set_) set_timer(when);
+  return {};
 }
 
 void context_service::unwatch_deadline(deadline_watcher& watcher) noexcept {
@@ -132,7 +138,7 @@ void context_service::watch_lasting(lasting_watcher& watcher) {
   young_.push_back(&watcher);
   watcher.place_ = young_.size() - 1;
   if (std::exchange(young_awaited_, true)) return;
-  watch_deadline(*this, clock::now() + lasting_after);
+  (void)watch_deadline(*this, clock::now() + lasting_after);
 }
 
 void context_service::unwatch_lasting(lasting_watcher& watcher) noexcept {

@@ -114,7 +114,10 @@ class context_service final : public asio::execution_context::service,
   /// Errors and hang-ups are always told, `epoll_events` besides.
   std::error_code watch(int descriptor, descriptor_watcher& watcher, std::uint32_t epoll_events);
   void unwatch(int descriptor) noexcept;
-  void watch_deadline(deadline_watcher& watcher, clock::time_point when);
+  /// An error where there is no timer and none can be had: then `watcher` is not told.
+  std::error_code watch_deadline(deadline_watcher& watcher, clock::time_point when);
+  /// Takes the descriptors that deadlines need, for who will have one when none is left.
+  std::error_code prepare_deadlines();
   void unwatch_deadline(deadline_watcher& watcher) noexcept;
   void watch_forks(fork_watcher& watcher) { fork_watchers_.push_back(&watcher); }
   /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
