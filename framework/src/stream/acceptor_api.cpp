@@ -31,6 +31,7 @@ bool is_open(const acceptor_core& core) noexcept { return core.is_open(); }
 std::error_code open(acceptor_core& core, const asio::ip::tcp& protocol) {
   std::error_code error;
   core.acceptor().open(protocol, error);
+  if (!error) error = system::close_on_exec(core.acceptor().native_handle());
   return error;
 }
 

@@ -16,6 +16,7 @@ std::error_code tcp_socket::open(const asio::ip::tcp& protocol) {
   if (is_open()) return asio::error::already_open;
   std::error_code error;
   socket_.open(protocol, error);
+  if (!error) error = system::close_on_exec(socket_.native_handle());
   return error;
 }
 

@@ -1,5 +1,6 @@
 #include "system/tcp_sockets.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -96,6 +97,10 @@ result<accepted_tcp> accept_tcp(int listener) noexcept {
   if (!local) return local.error;
   accepted.local = local.value;
   return accepted;
+}
+
+std::error_code close_on_exec(int socket) noexcept {
+  return ::fcntl(socket, F_SETFD, FD_CLOEXEC) == 0 ? std::error_code() : error_of(errno);
 }
 
 void reset_on_close(const descriptor& socket) noexcept {

@@ -36,6 +36,9 @@ struct accepted_tcp {
 /// EAGAIN: there is none.
 result<accepted_tcp> accept_tcp(int listener) noexcept;
 
+/// For sockets of Asio's, which would survive exec.
+std::error_code close_on_exec(int socket) noexcept;
+
 /// Closing it afterwards resets the peer.
 void reset_on_close(const descriptor& socket) noexcept;
 
