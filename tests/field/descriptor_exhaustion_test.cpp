@@ -1,0 +1,148 @@
+// No descriptor is left (CrowCpp/Crow #1228, AntelopeIO/leap #471, nanomsg/nanomsg #152).
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "framework/faults/echo_server.hpp"
+#include "framework/faults/other_process.hpp"
+#include "setting.hpp"
+
+namespace smc::test {
+namespace {
+
+using asio::redirect_error;
+using asio::use_awaitable;
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for (const auto& [what, number] : resources::of_this_process().descriptors) count += number;
+  return count;
+}
+
+constexpr std::size_t crowd = 200;
+
+/// Connects often and keeps it all.
+void holder_of_connections(shared_facts& facts, const role_argument& to) {
+  asio::io_context context;
+  std::vector<asio::ip::tcp::socket> held;
+  for (std::size_t i = 0; i < crowd; ++i) {
+    held.emplace_back(context).connect(local_endpoint(to.port));
+  }
+  facts.step = 1;
+  for (;;) ::pause();
+}
+
+/// The server that everybody writes: the handler accepts again, whatever happened.
+struct usual_server {
+  usual_server(const asio::any_io_executor& on, const config& settings)
+      : listener(on, any_port(), settings) {
+    accept();
+  }
+  void accept() {
+    listener.async_accept([this](std::error_code error, stream peer) {
+      if (error == asio::error::operation_aborted) {
+        over = true;
+        return;
+      }
+      ++(error ? failed : accepted);
+      if (error) last = error;
+      if (!error) held.push_back(std::move(peer));
+      accept();
+    });
+  }
+  acceptor listener;
+  std::vector<stream> held;
+  std::size_t accepted = 0, failed = 0;
+  std::error_code last;
+  bool over = false;
+};
+
+TEST_P(Field, AnAcceptLoopWithoutDescriptorsIsPacedAndGoesOnWhenThereAreSome) {
+  world here(where());
+  here.run([&]() -> asio::awaitable<void> {
+    pair existing(here.executor(), by());
+    co_await existing.connect();
+    usual_server server(here.executor(), settings());
+    other_process clients(holder_of_connections, {server.listener.local_endpoint().port(), 0});
+    {
+      const descriptor_limit few(open_descriptors() + 10);
+      co_await until([&] { return server.failed != 0; });
+      EXPECT_EQ(server.last, asio::error::no_descriptors);
+      const std::size_t before = server.failed;
+      const auto since = std::chrono::steady_clock::now();
+      asio::steady_timer timer(here.executor());
+      timer.expires_after(500ms);
+      co_await timer.async_wait(use_awaitable);
+      // No more than one each 10 ms, however long the 500 ms were.
+      const auto lasted = std::chrono::steady_clock::now() - since;
+      EXPECT_LE(server.failed - before, static_cast<std::size_t>(lasted / 10ms) + 2);
+      co_await asio::async_write(existing.client, asio::buffer("still", 5), use_awaitable);
+      EXPECT_EQ(co_await read_text(existing.server, 5), "still");
+    }
+    co_await until([&] { return server.accepted == crowd; });
+    server.listener.close();
+    co_await until([&] { return server.over; });
+  });
+}
+
+// Each step of setting a connection up is the one for which nothing is left.
+TEST_P(Field, AConnectionThatDescriptorsDoNotSufficeForLeavesNothing) {
+  world here(where());
+  here.run([&]() -> asio::awaitable<void> {
+    pair existing(here.executor(), by());
+    co_await existing.connect();
+    co_await nothing_is_left(resources::of_this_process());
+    const resources before = resources::of_this_process();
+    config hasty = settings();
+    hasty.handshake_timeout = short_handshake;  // a server may be unable to answer
+    bool complete = false;
+    for (std::size_t more = 0; !complete && more < 64; ++more) {
+      {
+        // A context of its own has a group of connections of its own: everything is made anew.
+        world other(where() == place::event_loop ? place::io_context : place::event_loop);
+        other.run([&]() -> asio::awaitable<void> {
+          acceptor listener(other.executor(), any_port(), hasty);
+          stream client(other.executor(), hasty), server(other.executor(), hasty);
+          const descriptor_limit few(open_descriptors() + more);
+          std::error_code connected;
+          outcome accepted;
+          listener.async_accept(server, store(accepted));
+          co_await client.async_connect(listener.local_endpoint(),
+                                        redirect_error(use_awaitable, connected));
+          if (!connected) {
+            co_await until([&] { return accepted.called; });
+          }
+          if (!connected && !accepted.error && client.transport() != server.transport()) {
+            // The confirmation came, but not its descriptors: the client hears of it at once.
+            char byte = 0;
+            std::error_code over;
+            co_await client.async_read_some(asio::buffer(&byte, 1),
+                                            redirect_error(use_awaitable, over));
+            EXPECT_EQ(over, asio::error::connection_reset);
+            client.close();
+            co_await server.async_read_some(asio::buffer(&byte, 1),
+                                            redirect_error(use_awaitable, over));
+            EXPECT_TRUE(over);
+          } else if (!connected && !accepted.error) {
+            if (client.transport() != expected(by())) {
+              EXPECT_TRUE(client.fallback_reason());
+            }
+            co_await asio::async_write(client, asio::buffer("word", 4), use_awaitable);
+            EXPECT_EQ(co_await read_text(server, 4), "word");
+            complete = client.transport() == expected(by());
+          }
+          listener.close();
+          if (!accepted.called) {
+            co_await until([&] { return accepted.called; });
+          }
+        });
+      }
+      co_await asio::async_write(existing.client, asio::buffer("still", 5), use_awaitable);
+      EXPECT_EQ(co_await read_text(existing.server, 5), "still");
+    }
+    EXPECT_TRUE(complete);
+    co_await nothing_is_left(before);
+  });
+}
+
+}  // namespace
+}  // namespace smc::test
