@@ -73,7 +73,7 @@ void connect_attempt::wait_for_end() {
   }
   if (tcp_wanted_) {
     const std::error_code error = core_->tcp().connect(to_);
-    service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error); });
+    service_.exclusively([self = shared_from_this(), error] { self->tcp_done(error, false); });
   }
   for (;;) {
     {
@@ -131,7 +131,6 @@ void connect_attempt::connect_tcp(actions& more) {
 }
 
 void connect_attempt::await_tcp(actions& more) {
-  if (machine_.finished()) return;
   std::error_code error = asio::error::in_progress;
   if (core_->tcp().is_bare()) error = core_->tcp().connected();
   if (error == asio::error::in_progress) {
@@ -149,10 +148,7 @@ std::error_code connect_attempt::wait_for_tcp() {
   auto handler = asio::bind_executor(
       asio::system_executor(), [self = shared_from_this(), begun](std::error_code error) {
         if (self->service_.loop()) self->service_.loop()->internal_handler();
-        self->service_.exclusively([self, error, begun] {
-          if (self->cancelled_ || self->machine_.finished()) return;
-          self->tcp_done(error || !begun ? error : self->core_->tcp().pending_error());
-        });
+        self->service_.exclusively([self, error, begun] { self->tcp_done(error, begun); });
       });
   if (!begun) {
     tcp.in_reactor().async_connect(to_, std::move(handler));
@@ -163,8 +159,10 @@ std::error_code connect_attempt::wait_for_tcp() {
   return {};
 }
 
-void connect_attempt::tcp_done(std::error_code error) {
-  if (cancelled_ || machine_.finished()) return;
+/// `ask`: the socket knows how it ended.
+void connect_attempt::tcp_done(std::error_code error, bool ask) {
+  if (cancelled_ || machine_.finished()) return;  // the stream may be gone
+  if (!error && ask) error = core_->tcp().pending_error();
   actions todo;
   after_tcp(error, todo);
   perform(todo);

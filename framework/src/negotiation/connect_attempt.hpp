@@ -39,7 +39,7 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   void connect_tcp(actions& more);
   void await_tcp(actions& more);
   std::error_code wait_for_tcp();
-  void tcp_done(std::error_code error);
+  void tcp_done(std::error_code error, bool ask);
   void after_tcp(std::error_code error, actions& more);
   std::error_code learn_tuple();
   void wait_for_end();
