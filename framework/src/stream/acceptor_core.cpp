@@ -133,7 +133,7 @@ std::error_code acceptor_core::close() noexcept {
     std::error_code ignored;
     acceptor_.close(ignored);
     non_blocking_ = false;
-    connection_aborted_.clear();
+    options_.clear();
   });
   return {};
 }
@@ -141,15 +141,13 @@ std::error_code acceptor_core::close() noexcept {
 std::error_code acceptor_core::set_option(int level, int name, const void* value,
                                           std::size_t size) noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  if (connection_aborted_option::is(level, name)) return connection_aborted_.set(value, size);
-  return system::set_option(number(), level, name, value, size);
+  return options_.set(number(), level, name, value, size);
 }
 
 std::error_code acceptor_core::get_option(int level, int name, void* value,
                                           std::size_t* size) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  if (connection_aborted_option::is(level, name)) return connection_aborted_.get(value, *size);
-  return system::get_option(number(), level, name, value, *size);
+  return options_.get(number(), level, name, value, *size);
 }
 
 void acceptor_core::release(std::shared_ptr<acceptor_core> core) noexcept {
@@ -320,7 +318,7 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
   auto accepted = system::accept_tcp(acceptor_.native_handle());
   if (!accepted) {
     if (accepted.error == asio::error::would_block) return false;
-    if (accepted.error == asio::error::connection_aborted && !connection_aborted_.enabled()) {
+    if (accepted.error == asio::error::connection_aborted && !options_.connection_aborted()) {
       return true;
     }
     if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;

@@ -165,7 +165,7 @@ class acceptor_core final : public operation_host,
   std::atomic<std::size_t> ready_count_{0};
   std::atomic<std::ptrdiff_t> waiting_{0};
 
-  connection_aborted_option connection_aborted_;
+  socket_options options_;
   bool non_blocking_ = false;
   bool gone_ = false;
   // Out of descriptors or memory: the next look is not at once.

@@ -1,5 +1,6 @@
 #pragma once
-// asio::socket_base::enable_connection_aborted: an option of Asio's that the system does not know.
+// A socket's options as Asio's sockets have them: the system's, and enable_connection_aborted,
+// which only Asio knows.
 #include <asio/error.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/socket_base.hpp>
@@ -8,35 +9,47 @@
 #include <cstring>
 #include <system_error>
 
+#include "system/tcp_sockets.hpp"
+
 namespace smc::detail {
 
-class connection_aborted_option {
+class socket_options {
  public:
-  static bool is(int level, int name) noexcept {
-    const asio::socket_base::enable_connection_aborted option;
-    const auto protocol = asio::ip::tcp::v4();
-    return level == option.level(protocol) && name == option.name(protocol);
-  }
-
-  std::error_code set(const void* value, std::size_t size) noexcept {
+  std::error_code set(int socket, int level, int name, const void* value,
+                      std::size_t size) noexcept {
+    if (!is_connection_aborted(level, name)) {
+      return system::set_option(socket, level, name, value, size);
+    }
     int number = 0;
     if (size != sizeof number) return asio::error::invalid_argument;
     std::memcpy(&number, value, sizeof number);
-    enabled_ = number != 0;
+    connection_aborted_ = number != 0;
     return {};
   }
-  std::error_code get(void* value, std::size_t size) const noexcept {
-    const int number = enabled_ ? 1 : 0;
+
+  std::error_code get(int socket, int level, int name, void* value,
+                      std::size_t& size) const noexcept {
+    if (!is_connection_aborted(level, name)) {
+      return system::get_option(socket, level, name, value, size);
+    }
+    const int number = connection_aborted_ ? 1 : 0;
     if (size != sizeof number) return asio::error::invalid_argument;
     std::memcpy(value, &number, sizeof number);
     return {};
   }
 
-  bool enabled() const noexcept { return enabled_; }
-  void clear() noexcept { enabled_ = false; }
+  bool connection_aborted() const noexcept { return connection_aborted_; }
+  /// The socket is closed: what the system kept of it is gone.
+  void clear() noexcept { connection_aborted_ = false; }
 
  private:
-  std::atomic<bool> enabled_{false};
+  static bool is_connection_aborted(int level, int name) noexcept {
+    const asio::socket_base::enable_connection_aborted option;
+    const auto protocol = asio::ip::tcp::v4();
+    return level == option.level(protocol) && name == option.name(protocol);
+  }
+
+  std::atomic<bool> connection_aborted_{false};
 };
 
 }  // namespace smc::detail

@@ -33,8 +33,6 @@ void count(direction_counters& counters, bool& counted, std::size_t size,
   if (result.bytes != 0) counters.transferred(result.bytes);
 }
 
-transfer_result closed_result() noexcept { return {asio::error::bad_descriptor, 0}; }
-
 void count_bytes(direction_counters& counters, std::size_t n) noexcept {
   if (n == 0) return;
   counters.request(n);
@@ -161,7 +159,7 @@ void stream_core::close_here(bool call_handlers) noexcept {
   // Options and modes were the socket's.
   non_blocking_ = linger_reset_ = false;
   receive_size_ = send_size_ = 0;
-  connection_aborted_.clear();
+  options_.clear();
 }
 
 void stream_core::release(std::shared_ptr<stream_core> core) noexcept {
@@ -206,8 +204,7 @@ std::error_code stream_core::shutdown(asio::socket_base::shutdown_type what) noe
 std::error_code stream_core::set_option(int level, int name, const void* value,
                                         std::size_t size) noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  if (connection_aborted_option::is(level, name)) return connection_aborted_.set(value, size);
-  if (const auto error = system::set_option(tcp_.number(), level, name, value, size)) return error;
+  if (const auto error = options_.set(tcp_.number(), level, name, value, size)) return error;
   if (level != SOL_SOCKET) return {};
   if (name == SO_LINGER && size == sizeof(linger)) {
     const auto& l = *static_cast<const linger*>(value);
@@ -223,8 +220,7 @@ std::error_code stream_core::set_option(int level, int name, const void* value,
 std::error_code stream_core::get_option(int level, int name, void* value,
                                         std::size_t* size) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
-  if (connection_aborted_option::is(level, name)) return connection_aborted_.get(value, *size);
-  return system::get_option(tcp_.number(), level, name, value, *size);
+  return options_.get(tcp_.number(), level, name, value, *size);
 }
 
 std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint,
@@ -237,6 +233,12 @@ std::error_code stream_core::endpoint(asio::ip::tcp::endpoint& endpoint,
 std::error_code stream_core::not_usable(bool writing) const noexcept {
   if (!is_open()) return asio::error::bad_descriptor;
   return writing ? asio::error::broken_pipe : asio::error::not_connected;
+}
+
+/// What a transfer without bytes answers.
+transfer_result stream_core::nothing_moved() const noexcept {
+  if (!is_open()) return {asio::error::bad_descriptor, 0};
+  return {};
 }
 
 /// As with TCP, a reset is told once, to whoever meets it first; behind it the stream is over.
@@ -268,7 +270,7 @@ std::error_code stream_core::blocking(direction d, std::size_t min, Try&& attemp
 
 transfer_result stream_core::read(std::span<const asio::mutable_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return is_open() ? result : closed_result();
+  if (buffers.empty()) return nothing_moved();
   bool counted = false;
   result.error = blocking(direction::read, 1, [&](connection& c) {
     const transfer_result r = c.read_some(buffers);
@@ -281,7 +283,7 @@ transfer_result stream_core::read(std::span<const asio::mutable_buffer> buffers)
 
 transfer_result stream_core::write(std::span<const asio::const_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return is_open() ? result : closed_result();
+  if (buffers.empty()) return nothing_moved();
   bool counted = false;
   result.error = blocking(direction::write, 1, [&](connection& c) {
     const transfer_result r = c.write_some(buffers);
@@ -294,7 +296,7 @@ transfer_result stream_core::write(std::span<const asio::const_buffer> buffers) 
 
 transfer_result stream_core::peek(std::span<const asio::mutable_buffer> buffers) noexcept {
   transfer_result result;
-  if (buffers.empty()) return is_open() ? result : closed_result();
+  if (buffers.empty()) return nothing_moved();
   result.error = blocking(direction::read, 1, [&](connection& c) -> std::error_code {
     asio::const_buffer bytes;
     const auto error = c.data(1, bytes);

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "statistics/connection_record.hpp"
-#include "stream/connection_aborted_option.hpp"
 #include "stream/context_service.hpp"
+#include "stream/socket_options.hpp"
 #include "stream/tcp_socket.hpp"
 #include "stream/transport.hpp"
 
@@ -125,6 +125,7 @@ class stream_core final : public operation_host,
   void unwatch_tcp() noexcept;
 
   std::error_code not_usable(bool writing) const noexcept;
+  transfer_result nothing_moved() const noexcept;
   std::error_code told_once(direction d, const std::error_code& error) noexcept;
   template <typename Try>
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
@@ -151,7 +152,7 @@ class stream_core final : public operation_host,
   std::size_t receive_size_ = 0;
   std::size_t send_size_ = 0;
   std::atomic<bool> reset_told_{false};  // blocking calls of both directions may meet it at once
-  connection_aborted_option connection_aborted_;
+  socket_options options_;
   bool linger_reset_ = false;
   bool non_blocking_ = false;
   bool watched_ = false;  // the TCP connection under another transport
