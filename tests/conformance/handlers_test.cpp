@@ -5,11 +5,22 @@
 #include <memory>
 
 #include "conformance/fixture.hpp"
+#include "support/counting_allocator.hpp"
 
 namespace smc::test {
 namespace {
 
 using Handlers = conformance;
+
+/// Not before it runs.
+asio::awaitable<void> expect_called_by(asio::io_context& other, std::atomic<bool>& called) {
+  EXPECT_FALSE(called);
+  co_await until([&] {
+    other.restart();
+    other.run_for(1ms);
+    return called.load();
+  });
+}
 using asio::socket_base;
 
 TEST_P(Handlers, OneRunsOnTheExecutorItIsBoundTo) {
@@ -28,12 +39,7 @@ TEST_P(Handlers, OneRunsOnTheExecutorItIsBoundTo) {
     });
     co_await send(p.client, "x");
     co_await turns(200);
-    EXPECT_FALSE(called);
-    co_await until([&] {
-      other.restart();
-      other.run_for(1ms);
-      return called.load();
-    });
+    co_await expect_called_by(other, called);
   });
 }
 
@@ -49,12 +55,7 @@ TEST_P(Handlers, OneThatFailsAtOnceRunsOnTheExecutorItIsBoundToAsWell) {
                    }));
     });
     co_await turns(50);
-    EXPECT_FALSE(called);
-    co_await until([&] {
-      other.restart();
-      other.run_for(1ms);
-      return called.load();
-    });
+    co_await expect_called_by(other, called);
   });
 }
 
@@ -77,30 +78,6 @@ TEST_P(Handlers, TheContextOfABoundExecutorHasWorkUntilThen) {
     EXPECT_TRUE(other.stopped());
   });
 }
-
-template <typename T>
-struct counting_allocator {
-  using value_type = T;
-  std::atomic<int>* live;
-  std::atomic<int>* all;
-
-  counting_allocator(std::atomic<int>* l, std::atomic<int>* a) : live(l), all(a) {}
-  template <typename U>
-  counting_allocator(const counting_allocator<U>& other) : live(other.live), all(other.all) {}
-  T* allocate(std::size_t n) {
-    ++*live;
-    ++*all;
-    return std::allocator<T>().allocate(n);
-  }
-  void deallocate(T* memory, std::size_t n) {
-    --*live;
-    std::allocator<T>().deallocate(memory, n);
-  }
-  template <typename U>
-  bool operator==(const counting_allocator<U>& other) const {
-    return live == other.live;
-  }
-};
 
 struct memory_use {
   std::atomic<int> live{0}, all{0}, live_inside{-1};

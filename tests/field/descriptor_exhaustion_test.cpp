@@ -25,7 +25,7 @@ void holder_of_connections(shared_facts& facts, const role_argument& to) {
   asio::io_context context;
   std::vector<asio::ip::tcp::socket> held;
   for (std::size_t i = 0; i < crowd; ++i) {
-    held.emplace_back(context).connect(local_endpoint(to.port));
+    held.emplace_back(context).connect(at_port(to.port));
   }
   facts.step = 1;
   for (;;) ::pause();

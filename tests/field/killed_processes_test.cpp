@@ -57,7 +57,7 @@ config settings_in(const std::string& path) {
 /// Listens on the port that it is told, and sends back what comes until it is killed.
 void announced_server(shared_facts& facts, const role_argument& where) {
   event_loop loop;
-  acceptor listener(loop, local_endpoint(where.port), settings_in(folder::of(where.number)));
+  acceptor listener(loop, at_port(where.port), settings_in(folder::of(where.number)));
   facts.port = listener.local_endpoint().port();
   for (;;) {
     stream peer(loop, settings_in(folder::of(where.number)));
@@ -90,7 +90,7 @@ TEST_P(FieldLocal, AServerKilledAndStartedAgainOnItsPortIsFoundAtOnceAndLeavesOn
       if (found == 0) co_return;
       port = found;
       stream client(here.executor(), settings_in(shared.path()));
-      co_await client.async_connect(local_endpoint(port), use_awaitable);
+      co_await client.async_connect(at_port(port), use_awaitable);
       EXPECT_EQ(client.transport(), transport_kind::smc_d) << client.fallback_reason().message();
       const std::uint64_t enough = std::uint64_t{1} << random() % 21;
       const std::string text = random_text(std::size_t{1} << 21, 10);
@@ -140,7 +140,7 @@ void parent_of_a_child(shared_facts& facts, const role_argument& to) {
   asio::io_context context;
   stream client(context,
                 settings_for(to.number != 0 ? carrier::smc_d_copying : carrier::smc_d_mapped));
-  client.connect(local_endpoint(to.port));
+  client.connect(at_port(to.port));
   asio::write(client, asio::buffer("last words", 10));
   context.notify_fork(asio::io_context::fork_prepare);
   const pid_t child = ::fork();

@@ -13,10 +13,6 @@ namespace smc::test {
 using Field = each_setting;
 using FieldLocal = each_setting;
 
-inline asio::ip::tcp::endpoint local_endpoint(std::uint32_t port) {
-  return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)};
-}
-
 /// How often something is repeated: SMC_TEST_FIELD=N, in percent of what is usual.
 inline std::size_t repeated(std::size_t usually) {
   const char* text = std::getenv("SMC_TEST_FIELD");

@@ -74,7 +74,7 @@ void nobodys_client(shared_facts& facts, const role_argument& to) {
   if (!become_nobody(facts)) return;
   asio::io_context context;
   stream client(context, trusting(to.number));
-  client.connect(local_endpoint(to.port));
+  client.connect(at_port(to.port));
   report(facts, client, std::size_t{1} << 20);
 }
 
@@ -176,7 +176,7 @@ TEST_P(FieldPeer, AServerOfAnotherUserIsTcpUnlessBothAllowIt) {
       const auto kind = trusted != 0 ? transport_kind::smc_d : transport_kind::tcp;
       const auto why = trusted != 0 ? reason::none : reason::other_user;
       stream client(here.executor(), trusting(trusted));
-      co_await client.async_connect(local_endpoint(server.facts().port), use_awaitable);
+      co_await client.async_connect(at_port(server.facts().port), use_awaitable);
       EXPECT_TRUE(co_await echoes_soon(client, std::size_t{1} << 20));
       EXPECT_EQ(client.transport(), kind);
       if (why != reason::none) {
@@ -203,7 +203,7 @@ void client_in_a_container(shared_facts& facts, const role_argument& to) {
   config settings = settings_for(carrier::smc_d_mapped);
   settings.ring_size = std::size_t{4} << 20;
   stream client(context, settings);
-  client.connect(local_endpoint(to.port));
+  client.connect(at_port(to.port));
   report(facts, client, std::size_t{8} << 20);
 }
 

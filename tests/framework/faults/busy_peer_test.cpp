@@ -24,7 +24,7 @@ TEST_P(BusyPeer, MoreClientsThanItsRendezvousHoldsCostNoEstablishedStream) {
     other_process server(echoing_server);
     std::uint32_t port = 0;
     co_await until([&] { return (port = server.facts().port) != 0; });
-    const tcp::endpoint to(asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port));
+    const tcp::endpoint to = at_port(port);
     stream standing(here.executor(), settings_for(carrier::smc_d_mapped));
     co_await standing.async_connect(to, asio::use_awaitable);
     EXPECT_EQ(standing.transport(), transport_kind::smc_d);

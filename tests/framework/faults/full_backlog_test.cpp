@@ -59,13 +59,27 @@ class FullBacklog : public testing::TestWithParam<place> {
     });
   }
 
-  tcp::endpoint to() const {
-    return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(server_.facts().port)};
-  }
+  tcp::endpoint to() const { return at_port(server_.facts().port); }
 
   asio::awaitable<void> pass(std::chrono::milliseconds time) {
     asio::steady_timer timer(here_.executor(), time);
     co_await timer.async_wait(asio::use_awaitable);
+  }
+
+  /// The server can do nothing for so long.
+  void connects_to_a_stopped_server(std::chrono::milliseconds handshake_timeout,
+                                    std::chrono::milliseconds stopped) {
+    with_full_backlog([=, this]() -> asio::awaitable<void> {
+      server_.signal(SIGSTOP);
+      stream client(here_.executor(), patient(handshake_timeout));
+      outcome connected;
+      client.async_connect(to(), store(connected));
+      co_await pass(stopped);
+      EXPECT_FALSE(connected.called);
+      server_.facts().step = all;
+      server_.signal(SIGCONT);
+      co_await ends_on_shared_memory(client, connected);
+    });
   }
 
   asio::awaitable<void> ends_on_shared_memory(stream& client, outcome& connected) {
@@ -88,31 +102,11 @@ class FullBacklog : public testing::TestWithParam<place> {
 };
 
 TEST_P(FullBacklog, AClientGetsItsTransportWhenThereIsRoom) {
-  with_full_backlog([this]() -> asio::awaitable<void> {
-    server_.signal(SIGSTOP);
-    stream client(here_.executor(), patient(patience));
-    outcome connected;
-    client.async_connect(to(), store(connected));
-    co_await turns();
-    EXPECT_FALSE(connected.called);
-    server_.facts().step = all;
-    server_.signal(SIGCONT);
-    co_await ends_on_shared_memory(client, connected);
-  });
+  connects_to_a_stopped_server(patience, 1ms);
 }
 
 TEST_P(FullBacklog, AClientGetsItsTransportThoughThatTakesLongerThanTheHandshakeMay) {
-  with_full_backlog([this]() -> asio::awaitable<void> {
-    server_.signal(SIGSTOP);
-    stream client(here_.executor(), patient(2500ms));
-    outcome connected;
-    client.async_connect(to(), store(connected));
-    co_await pass(2600ms);
-    EXPECT_FALSE(connected.called);
-    server_.facts().step = all;
-    server_.signal(SIGCONT);
-    co_await ends_on_shared_memory(client, connected);
-  });
+  connects_to_a_stopped_server(2500ms, 2600ms);
 }
 
 TEST_P(FullBacklog, AClientGetsItsTransportFromAServerThatDoesNotAcceptYet) {

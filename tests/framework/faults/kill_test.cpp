@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int kills = 100;
 
-tcp::endpoint local(std::uint32_t port) {
-  return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)};
-}
-
 /// What of a port's rendezvous can be seen from outside.
 std::vector<std::string> traces_of(std::uint32_t port) {
   const std::string name = "smc." + std::to_string(port) + ".";
@@ -54,7 +50,7 @@ void flow_without_end(event_loop& loop, stream& through, shared_facts& facts) {
 void client_with_data(shared_facts& facts, const role_argument& to) {
   event_loop loop;
   stream client(loop, settings_for(carrier::smc_d_mapped));
-  client.connect(local(to.port));
+  client.connect(at_port(to.port));
   if (client.transport() == transport_kind::smc_d) flow_without_end(loop, client, facts);
 }
 
@@ -72,7 +68,7 @@ void restless_client(shared_facts& facts, const role_argument& to) {
   event_loop loop;
   for (;;) {
     stream client(loop, settings_for(carrier::smc_d_mapped));
-    client.connect(local(to.port));
+    client.connect(at_port(to.port));
     asio::write(client, asio::buffer("word", 4));
     char back[4];
     asio::read(client, asio::buffer(back));
@@ -86,9 +82,9 @@ void client_that_dies(shared_facts&, const role_argument& to) {
   tcp::socket socket(context, tcp::v4());
   socket.bind(any_port());
   raw_client client(to.port);
-  if (to.number >= 1) client.send(intent_for(1, local(to.port)));
-  if (to.number >= 2) socket.connect(local(to.port));
-  if (to.number >= 3) client.send(proposal_for(1, socket.local_endpoint(), local(to.port)));
+  if (to.number >= 1) client.send(intent_for(1, at_port(to.port)));
+  if (to.number >= 2) socket.connect(at_port(to.port));
+  if (to.number >= 3) client.send(proposal_for(1, socket.local_endpoint(), at_port(to.port)));
   if (to.number >= 4) {
     while (!client.receive()) {
       pollfd p{client.socket().get(), POLLIN, 0};
@@ -189,7 +185,7 @@ TEST_P(Kill, AClientOutlivesAHundredServersKilledWhileDataFlows) {
         other_process server(server_with_data);
         co_await until([&] { return (port = server.facts().port) != 0; });
         stream client(here.executor(), settings);
-        co_await client.async_connect(local(port), asio::use_awaitable);
+        co_await client.async_connect(at_port(port), asio::use_awaitable);
         EXPECT_EQ(client.transport(), transport_kind::smc_d) << client.fallback_reason().message();
         co_await survive(client, server, kill_point(random));
       }
@@ -253,7 +249,7 @@ TEST_P(Kill, AClientOutlivesServersKilledWithItsProposal) {
         co_await until([&] { return (port = server.facts().port) != 0; });
         stream client(here.executor(), settings);
         outcome connected;
-        client.async_connect(local(port), store(connected));
+        client.async_connect(at_port(port), store(connected));
         co_await turns(i);
         EXPECT_FALSE(connected.called);
         server.kill();

@@ -15,10 +15,6 @@ void become_nobody() {
   if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) throw std::runtime_error("setuid");
 }
 
-tcp::endpoint local(std::uint32_t port) {
-  return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)};
-}
-
 void nobodys_server(shared_facts& facts, const role_argument&) {
   become_nobody();
   event_loop loop;
@@ -35,7 +31,7 @@ void nobodys_client(shared_facts& facts, const role_argument& to) {
   settings.allowed_uids = {nobody};
   if (to.number >= 0) settings.allowed_uids.push_back(static_cast<uid_t>(to.number));
   stream client(loop, settings);
-  client.connect(local(to.port));
+  client.connect(at_port(to.port));
   char bytes[] = "nobody";
   asio::write(client, asio::buffer(bytes, 6));
   asio::read(client, asio::buffer(bytes, 6));
@@ -45,7 +41,7 @@ void nobodys_client(shared_facts& facts, const role_argument& to) {
 void nobodys_silent_intents(shared_facts& facts, const role_argument& to) {
   become_nobody();
   raw_client client(to.port);
-  for (std::uint64_t i = 1; i <= 100; ++i) client.send(intent_for(i, local(to.port)));
+  for (std::uint64_t i = 1; i <= 100; ++i) client.send(intent_for(i, at_port(to.port)));
   facts.step = 1;
   for (;;) ::pause();
 }
@@ -83,7 +79,7 @@ TEST_P(OtherUser, AnAnnouncerOfAnotherUserIsReachedByTcp) {
     co_await until([&] { return (port = server.facts().port) != 0; });
     for (int i = 0; i < 3; ++i) {
       stream client(here.executor(), settings_for(carrier::smc_d_mapped));
-      co_await client.async_connect(local(port), asio::use_awaitable);
+      co_await client.async_connect(at_port(port), asio::use_awaitable);
       EXPECT_EQ(client.transport(), transport_kind::tcp);
       EXPECT_EQ(client.fallback_reason(), make_error_code(reason::other_user))
           << client.fallback_reason().message();

@@ -167,7 +167,11 @@ inline auto store(outcome& into) {
   };
 }
 
-inline asio::ip::tcp::endpoint any_port() { return {asio::ip::address_v4::loopback(), 0}; }
+/// `port`: as processes share it.
+inline asio::ip::tcp::endpoint at_port(std::uint32_t port) {
+  return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)};
+}
+inline asio::ip::tcp::endpoint any_port() { return at_port(0); }
 
 /// Lets others run.
 inline asio::awaitable<void> turns(int count = 20) {

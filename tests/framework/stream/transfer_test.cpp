@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "setting.hpp"
+#include "support/counting_allocator.hpp"
 
 namespace smc::test {
 namespace {
@@ -195,48 +196,24 @@ TEST_P(StreamTransfer, HandlersRunOnTheExecutorTheyAreBoundTo) {
   });
 }
 
-template <typename T>
-struct counting_allocator {
-  using value_type = T;
-  int* live;
-  int* all;
-
-  counting_allocator(int* l, int* a) : live(l), all(a) {}
-  template <typename U>
-  counting_allocator(const counting_allocator<U>& other) : live(other.live), all(other.all) {}
-  T* allocate(std::size_t n) {
-    ++*live;
-    ++*all;
-    return std::allocator<T>().allocate(n);
-  }
-  void deallocate(T* memory, std::size_t n) {
-    --*live;
-    std::allocator<T>().deallocate(memory, n);
-  }
-  template <typename U>
-  bool operator==(const counting_allocator<U>& other) const {
-    return live == other.live;
-  }
-};
-
 struct allocating_handler {
   using allocator_type = counting_allocator<void*>;
   allocator_type get_allocator() const { return {live, all}; }
   void operator()(std::error_code ec, std::size_t n) const {
     result->bytes = n;
     result->error = ec;
-    left_inside->store(*live);
+    left_inside->store(live->load());
     result->called = true;
   }
-  int* live;
-  int* all;
+  std::atomic<int>* live;
+  std::atomic<int>* all;
   std::atomic<int>* left_inside;
   outcome* result;
 };
 
 TEST_P(StreamTransfer, OperationsLiveInTheHandlersMemoryAndLeaveItBeforeTheCall) {
   connected([](pair& p) -> asio::awaitable<void> {
-    int live = 0, all = 0;
+    std::atomic<int> live{0}, all{0};
     std::atomic<int> left_inside{-1};
     outcome read;
     char in[8];
