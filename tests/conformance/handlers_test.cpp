@@ -3,6 +3,8 @@
 #include <asio/bind_executor.hpp>
 #include <atomic>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "conformance/fixture.hpp"
 #include "support/counting_allocator.hpp"
@@ -11,6 +13,7 @@ namespace smc::test {
 namespace {
 
 using Handlers = conformance;
+using asio::socket_base;
 
 /// Not before it runs.
 asio::awaitable<void> expect_called_by(asio::io_context& other, std::atomic<bool>& called) {
@@ -21,7 +24,16 @@ asio::awaitable<void> expect_called_by(asio::io_context& other, std::atomic<bool
     return called.load();
   });
 }
-using asio::socket_base;
+
+/// Those of Asio 1.22's own sockets may overtake each other on a context with several threads,
+/// whether they are finished or aborted: of these only that each of them ran, once.
+testing::AssertionResult ran_in_order(const peers& p, std::vector<int> order) {
+  if (p.by == carrier::reference) std::sort(order.begin(), order.end());
+  std::vector<int> expected(order.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  if (order == expected) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "ran as " << testing::PrintToString(order);
+}
 
 TEST_P(Handlers, OneRunsOnTheExecutorItIsBoundTo) {
   connected([](peers& p) -> asio::awaitable<void> {
@@ -262,9 +274,7 @@ TEST_P(Handlers, OnesOfOneDirectionRunInTheirOperationsOrder) {
     });
     co_await send(p.client, "abcdef");
     co_await until([&order] { return order.size() == 6; });
-    // Those of Asio 1.22's own sockets may overtake each other on a context with several threads.
-    if (p.by == carrier::reference) std::sort(order.begin(), order.end());
-    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    EXPECT_TRUE(ran_in_order(p, order));
     EXPECT_EQ(std::string(in, 6), "abcdef");
   });
 }
@@ -282,7 +292,7 @@ TEST_P(Handlers, OnesThatAreAbortedRunInTheirOperationsOrder) {
     co_await turns();
     p.server.cancel();
     co_await until([&order] { return order.size() == 6; });
-    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    EXPECT_TRUE(ran_in_order(p, order));
   });
 }
 
