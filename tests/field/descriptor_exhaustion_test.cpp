@@ -4,19 +4,16 @@
 
 #include "framework/faults/echo_server.hpp"
 #include "framework/faults/other_process.hpp"
+#include "negotiation/rendezvous.hpp"
 #include "setting.hpp"
+#include "support/descriptor_limit.hpp"
+#include "system/injection.hpp"
 
 namespace smc::test {
 namespace {
 
 using asio::redirect_error;
 using asio::use_awaitable;
-
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  for (const auto& [what, number] : resources::of_this_process().descriptors) count += number;
-  return count;
-}
 
 constexpr std::size_t crowd = 200;
 
@@ -56,6 +53,11 @@ struct usual_server {
   bool over = false;
 };
 
+/// The pace of accepts is no faster, however long something has really lasted.
+std::size_t times_10ms(std::chrono::steady_clock::time_point since) {
+  return static_cast<std::size_t>((std::chrono::steady_clock::now() - since) / 10ms);
+}
+
 TEST_P(Field, AnAcceptLoopWithoutDescriptorsIsPacedAndGoesOnWhenThereAreSome) {
   world here(where());
   here.run([&]() -> asio::awaitable<void> {
@@ -69,18 +71,42 @@ TEST_P(Field, AnAcceptLoopWithoutDescriptorsIsPacedAndGoesOnWhenThereAreSome) {
       EXPECT_EQ(server.last, asio::error::no_descriptors);
       const std::size_t before = server.failed;
       const auto since = std::chrono::steady_clock::now();
-      asio::steady_timer timer(here.executor());
-      timer.expires_after(500ms);
+      asio::steady_timer timer(here.executor(), 500ms);
       co_await timer.async_wait(use_awaitable);
-      // No more than one each 10 ms, however long the 500 ms were.
-      const auto lasted = std::chrono::steady_clock::now() - since;
-      EXPECT_LE(server.failed - before, static_cast<std::size_t>(lasted / 10ms) + 2);
+      EXPECT_LE(server.failed - before, times_10ms(since) + 2);
       co_await asio::async_write(existing.client, asio::buffer("still", 5), use_awaitable);
       EXPECT_EQ(co_await read_text(existing.server, 5), "still");
     }
     co_await until([&] { return server.accepted == crowd; });
     server.listener.close();
     co_await until([&] { return server.over; });
+  });
+}
+
+// The rendezvous listener stays readable, too, whether or not anybody accepts.
+TEST_P(FieldLocal, ARendezvousCallWithoutDescriptorsIsPacedAndAnsweredLater) {
+  world here(where());
+  here.run([&]() -> asio::awaitable<void> {
+    acceptor listener(here.executor(), any_port(), settings());
+    {
+      const auto caller = negotiation::call_announcer(
+          negotiation::rendezvous_place(listener.local_endpoint().port()), 0);
+      EXPECT_FALSE(caller.error);
+      asio::steady_timer timer(here.executor());
+      const no_descriptors none;
+      const system::failure_scope counted(system::call::accept, ~std::uint64_t{0}, 0);
+      const auto since = std::chrono::steady_clock::now();
+      timer.expires_after(300ms);
+      co_await timer.async_wait(use_awaitable);
+      EXPECT_LE(counted.calls(), times_10ms(since) + 2);
+    }
+    stream client(here.executor(), settings()), server(here.executor(), settings());
+    outcome accepted;
+    listener.async_accept(server, store(accepted));
+    co_await client.async_connect(listener.local_endpoint(), use_awaitable);
+    co_await until([&] { return accepted.called; });
+    EXPECT_EQ(client.transport(), transport_kind::smc_d) << client.fallback_reason().message();
+    EXPECT_EQ(server.transport(), transport_kind::smc_d) << server.fallback_reason().message();
   });
 }
 
@@ -108,21 +134,24 @@ TEST_P(Field, AConnectionThatDescriptorsDoNotSufficeForLeavesNothing) {
           listener.async_accept(server, store(accepted));
           co_await client.async_connect(listener.local_endpoint(),
                                         redirect_error(use_awaitable, connected));
-          if (!connected) {
+          std::error_code over;
+          if (!connected && client.transport() != transport_kind::tcp) {
+            // Where its confirmation came, but not the descriptors, it is refused and hears of it.
+            outcome refused;
+            client.async_wait(asio::socket_base::wait_read, store(refused));
+            co_await until([&] { return accepted.called || refused.called; });
+            client.cancel();
+            co_await until([&] { return refused.called; });
+            if (!accepted.called) {
+              char byte = 0;
+              client.read_some(asio::buffer(&byte, 1), over);
+              EXPECT_EQ(over, asio::error::connection_reset);
+            }
+          } else if (!connected) {
             co_await until([&] { return accepted.called; });
           }
-          if (!connected && !accepted.error && client.transport() != server.transport()) {
-            // The confirmation came, but not its descriptors: the client hears of it at once.
-            char byte = 0;
-            std::error_code over;
-            co_await client.async_read_some(asio::buffer(&byte, 1),
-                                            redirect_error(use_awaitable, over));
-            EXPECT_EQ(over, asio::error::connection_reset);
-            client.close();
-            co_await server.async_read_some(asio::buffer(&byte, 1),
-                                            redirect_error(use_awaitable, over));
-            EXPECT_TRUE(over);
-          } else if (!connected && !accepted.error) {
+          if (!connected && !over && !accepted.error) {
+            EXPECT_EQ(client.transport(), server.transport());
             if (client.transport() != expected(by())) {
               EXPECT_TRUE(client.fallback_reason());
             }

@@ -1,8 +1,6 @@
 #pragma once
 // Where the cases from the field run: Field on every transport, FieldLocal on those that are
 // negotiated by way of the rendezvous; each on both kinds of context.
-#include <sys/resource.h>
-
 #include <cstdlib>
 #include <random>
 
@@ -31,22 +29,6 @@ inline std::string random_text(std::size_t size, unsigned seed) {
   }
   return text;
 }
-
-/// The process's soft limit of descriptors, changed for a while.
-class descriptor_limit {
- public:
-  explicit descriptor_limit(rlim_t wanted) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit changed{std::min(wanted, before_.rlim_max), before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &changed);
-  }
-  ~descriptor_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  descriptor_limit(const descriptor_limit&) = delete;
-  descriptor_limit& operator=(const descriptor_limit&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 /// TCP keeps megabytes by itself; here as little as it can, so that writers wait.
 inline void keep_little(pair& streams) {

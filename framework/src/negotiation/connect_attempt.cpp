@@ -277,6 +277,7 @@ void connect_attempt::confirm(actions& more) {
   const clc_answer answer(accept_->clc, accept_->transport, transports_);
   chosen_ = answer.chosen();
   reason why = chosen_ ? answer.check_accept(proposed_) : reason::protocol_error;
+  if (accept_descriptors_.size() < accept_->descriptors) why = reason::descriptor_limit;
   if (why == reason::none) {
     // The link that the ACCEPT came on is the chosen announcer's.
     handshake_ = chosen_->begin(plan(*accepting_link_));

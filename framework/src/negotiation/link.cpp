@@ -212,8 +212,10 @@ bool link::receive_one(turn expected) {
     return false;
   }
   auto& in = got.value;
-  if (in.truncated) {
-    end(reason::protocol_error);
+  // Later messages are for the handler even so: it must not take a confirmation for none at all.
+  const bool unintroduced = in.descriptors_lost && !received_identity_;
+  if (in.truncated || unintroduced) {
+    end(in.truncated ? reason::protocol_error : reason::descriptor_limit);
     return false;
   }
   return handle(std::span(bytes).first(in.bytes),

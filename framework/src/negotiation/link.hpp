@@ -31,7 +31,8 @@ class link;
 /// Gets what arrives on links; called exclusively in the link's context.
 class link_handler {
  public:
-  /// `descriptors`: those that came with the message, to be moved from.
+  /// `descriptors`: those that came with the message, to be moved from; fewer than were sent where
+  /// this process has no room for more.
   virtual void received(link& from, const message& what,
                         std::span<system::descriptor> descriptors) = 0;
   /// A message that could not be decoded or a broken rule; ended() follows.

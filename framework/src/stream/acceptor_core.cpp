@@ -98,6 +98,7 @@ void acceptor_core::forget_announcements() noexcept {
     service_.unwatch(each.listener().get());
   }
   announcements_.clear();
+  callers_wait_ = false;
 }
 
 void acceptor_core::withdraw_announcement() noexcept {
@@ -208,6 +209,26 @@ void acceptor_core::waiting_changed(int difference) noexcept {
 
 void acceptor_core::expect(const asio::any_io_executor& executor) {
   target_service_ = &context_service::of(executor);
+}
+
+/// Nobody can be accepted, and what waits keeps the listeners readable: the next look is later.
+bool acceptor_core::pause_if_exhausted(const std::error_code& error) {
+  if (!is_exhaustion(error)) return false;
+  for (const announcement& each : announcements_) service_.unwatch(each.listener().get());
+  callers_wait_ = true;
+  paused_until_ = clock::now() + pause_without_descriptors;
+  watch_deadline();
+  return true;
+}
+
+void acceptor_core::end_pause() {
+  paused_until_ = clock::time_point{};
+  if (!std::exchange(callers_wait_, false)) return;
+  for (const announcement& each : announcements_) {
+    if (!service_.watch(each.listener().get(), *this, EPOLLIN)) continue;
+    forget_announcements();  // rather than have clients wait for nothing
+    return;
+  }
 }
 
 void acceptor_core::wait_for_arrivals() {
@@ -321,7 +342,7 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
     if (accepted.error == asio::error::connection_aborted && !options_.connection_aborted()) {
       return true;
     }
-    if (is_exhaustion(accepted.error)) paused_until_ = clock::now() + pause_without_descriptors;
+    (void)pause_if_exhausted(accepted.error);
     if (waiting_.load() > 0) deliver(accepted.error, nullptr);
     return false;
   }

@@ -111,6 +111,8 @@ class acceptor_core final : public operation_host,
   void apply_rules(pending& p) const;
   void deliver(std::error_code error, accepted_ptr accepted);
   void wait_for_arrivals();
+  bool pause_if_exhausted(const std::error_code& error);
+  void end_pause();
 
   void perform(actions& todo);
   void act(const negotiation::server_action& action, actions& more);
@@ -149,6 +151,7 @@ class acceptor_core final : public operation_host,
   bool serving_ = false;
   bool accepted_ahead_ = false;        // of the event that the wait for arrivals will end with
   bool announce_again_ = false;        // inherited from the parent, and not used here yet
+  bool callers_wait_ = false;          // the rendezvous listeners are not watched in a pause
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;
 

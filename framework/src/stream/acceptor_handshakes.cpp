@@ -30,7 +30,10 @@ void acceptor_core::on_event(std::uint32_t) noexcept {
   for (const announcement& each : announcements_) {
     for (int n = 0; n < rendezvous_backlog; ++n) {  // callers that never stop must not keep us
       auto called = system::accept_from(each.listener(), true);
-      if (!called) break;
+      if (!called) {
+        if (pause_if_exhausted(called.error)) return;
+        break;
+      }
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
       links_[id_of(*made)] = {made, is_allowed_user(*settings_, made->peer().uid)};
@@ -95,6 +98,7 @@ void acceptor_core::on_deadline(clock::time_point now) noexcept {
   actions todo;
   machine_->deadline(now, todo);
   perform(todo);
+  if (paused_until_.load() <= now) end_pause();
   watch_deadline();
   service_.defer([this, keep = shared_from_this()] {
     const guard lock(*this);
@@ -107,7 +111,7 @@ void acceptor_core::watch_deadline() {
   if (const auto resume = paused_until_.load(); resume > clock::now())
     when = std::min(when.value_or(resume), resume);
   // Without a timer nobody would end the pause.
-  if (when && service_.watch_deadline(*this, *when)) paused_until_ = clock::time_point{};
+  if (when && service_.watch_deadline(*this, *when)) end_pause();
 }
 
 bool acceptor_core::is_allowed(link_id caller) const {
@@ -227,6 +231,7 @@ void acceptor_core::establish(const server_action& action, actions& more) {
   reason why = reason::none;
   const clc_answer answer(confirm_->clc, confirm_->transport, transports_);
   if (answer.chosen() != p.chosen) why = reason::protocol_error;
+  if (confirm_descriptors_.size() < confirm_->descriptors) why = reason::descriptor_limit;
   if (why == reason::none) why = answer.check_confirm(p.proposed, p.accept_clc);
   if (why == reason::none) {
     why = p.handshake->establish({answer.smcd(), confirm_->extension, confirm_descriptors_});

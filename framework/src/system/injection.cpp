@@ -32,11 +32,11 @@ void start(int kind, std::uint64_t nth, int error) noexcept {
 }  // namespace
 }  // namespace detail
 
-failure_scope::failure_scope(call kind, std::uint64_t nth, int error) noexcept {
+failure_scope::failure_scope(call kind, std::uint64_t nth, int error) noexcept : nth_(nth) {
   detail::start(static_cast<int>(kind), nth, error);
 }
 
-failure_scope::failure_scope(std::uint64_t nth_of_all, int error) noexcept {
+failure_scope::failure_scope(std::uint64_t nth_of_all, int error) noexcept : nth_(nth_of_all) {
   detail::start(detail::any_kind, nth_of_all, error);
 }
 
@@ -46,6 +46,10 @@ failure_scope::~failure_scope() {
 
 bool failure_scope::triggered() const noexcept {
   return detail::done.load(std::memory_order_relaxed);
+}
+
+std::uint64_t failure_scope::calls() const noexcept {
+  return nth_ - detail::calls_before.load(std::memory_order_relaxed);
 }
 
 }  // namespace smc::system

@@ -61,6 +61,11 @@ class failure_scope {
 
   /// Whether the call was reached and failed.
   bool triggered() const noexcept;
+  /// How many calls of its kind, or of all, were made since it began.
+  std::uint64_t calls() const noexcept;
+
+ private:
+  const std::uint64_t nth_;
 };
 
 }  // namespace smc::system

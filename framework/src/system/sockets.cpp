@@ -149,7 +149,7 @@ result<received_message> receive_message(const descriptor& socket,
 
   received_message received;
   received.bytes = static_cast<std::size_t>(r);
-  received.truncated = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  received.truncated = (message.msg_flags & MSG_TRUNC) != 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -158,12 +158,18 @@ result<received_message> receive_message(const descriptor& socket,
       int number;
       std::memcpy(&number, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
       auto adopted = descriptor::adopt(number);
-      if (adopted.error || received.descriptor_count == max_passed_descriptors) {
+      if (adopted.error) {
+        received.descriptors_lost = true;
+      } else if (received.descriptor_count == max_passed_descriptors) {
         received.truncated = true;
       } else {
         received.descriptors[received.descriptor_count++] = std::move(adopted.value);
       }
     }
+  }
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    const bool full = received.descriptor_count == max_passed_descriptors;
+    (full ? received.truncated : received.descriptors_lost) = true;
   }
   return received;
 }

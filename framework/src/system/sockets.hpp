@@ -49,7 +49,8 @@ result<std::size_t> send_message(const descriptor& socket, std::span<const std::
 
 struct received_message {
   std::size_t bytes = 0;
-  bool truncated = false;  ///< bytes or descriptors were lost
+  bool truncated = false;         ///< bytes were lost, or descriptors beyond the most that may come
+  bool descriptors_lost = false;  ///< this process had no room for all that came
   std::size_t descriptor_count = 0;
   std::array<descriptor, max_passed_descriptors> descriptors;
 };

@@ -9,6 +9,7 @@
 #include <array>
 #include <thread>
 
+#include "support/descriptor_limit.hpp"
 #include "system/events.hpp"
 #include "system/memory.hpp"
 #include "system/sockets.hpp"
@@ -144,6 +145,23 @@ TEST(Message, WhatIsTooMuchIsToldAndNothingLeaks) {
     EXPECT_EQ(got.value.descriptor_count, max_passed_descriptors);
   }
   EXPECT_EQ(registered_descriptors(), before);
+}
+
+TEST(Message, WhatThereIsNoRoomForIsLostAndTheRestArrives) {
+  descriptor a, b;
+  ASSERT_FALSE(create_socket_pair(SOCK_SEQPACKET, true, a, b));
+  auto event = create_event();
+  const int numbers[] = {event.value.get(), event.value.get()};
+  const char text[] = "hello";
+  ASSERT_FALSE(send_message(a, std::as_bytes(std::span(text)), numbers).error);
+  std::array<std::byte, 64> into{};
+  const test::no_descriptors none;
+  auto got = receive_message(b, into);
+  ASSERT_FALSE(got.error);
+  EXPECT_EQ(got.value.bytes, sizeof(text));
+  EXPECT_FALSE(got.value.truncated);
+  EXPECT_TRUE(got.value.descriptors_lost);
+  EXPECT_EQ(got.value.descriptor_count, 0u);
 }
 
 TEST(LocalSocket, AnAbstractNameIsListenedOnAndConnectedTo) {

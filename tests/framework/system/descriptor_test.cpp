@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <vector>
 
+#include "support/descriptor_limit.hpp"
 #include "support/in_child.hpp"
 #include "system/events.hpp"
 #include "system/fork.hpp"
@@ -78,23 +78,13 @@ TEST(Fork, WithoutAFreeNumberTheChildIsAsDeaf) {
     events.push_back(std::move(create_event().value));
     ASSERT_FALSE(ring(events.back()));
   }
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit tight = before;
-  tight.rlim_cur = static_cast<rlim_t>(events.back().get()) + 1;
-  // Everything below the limit is taken.
-  std::vector<int> fillers;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-  for (int n; (n = ::dup(0)) >= 0;) fillers.push_back(n);
-  const bool good = in_child([&] {
+  const test::no_descriptors none;
+  EXPECT_TRUE(in_child([&] {
     for (auto& e : events) {
       if (clear(e).value) return false;
     }
     return true;
-  });
-  for (int n : fillers) ::close(n);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(good);
+  }));
 }
 
 int handled = 0;

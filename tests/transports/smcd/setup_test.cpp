@@ -1,5 +1,4 @@
 // Setting up under failure: whatever fails, the reason is right and nothing is left behind.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -8,19 +7,14 @@
 #include <fstream>
 
 #include "pair.hpp"
+#include "support/descriptor_limit.hpp"
 #include "system/fork.hpp"
 #include "system/injection.hpp"
 
 namespace smc::smcd::testing {
 namespace {
 
-std::size_t open_descriptors() {
-  std::size_t n = 0;
-  DIR* d = ::opendir("/proc/self/fd");
-  while (::readdir(d) != nullptr) ++n;
-  ::closedir(d);
-  return n;
-}
+using test::open_descriptors;
 
 std::size_t library_mappings() {
   std::ifstream maps("/proc/self/maps");
@@ -123,15 +117,13 @@ TEST_P(SetUp, LeavesNothingWhicheverSystemCallFails) {
 
 TEST_P(SetUp, LeavesNothingWhenDescriptorsRunOut) {
   const auto descriptors = open_descriptors();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   bool succeeded = false;
   for (rlim_t limit = 4; limit < 64 && !succeeded; ++limit) {
-    rlimit tight = before;
-    tight.rlim_cur = limit;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-    const auto why = set_up(budget_, GetParam());
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    reason why;
+    {
+      const test::descriptor_limit tight(limit);
+      why = set_up(budget_, GetParam());
+    }
     succeeded = why == reason::none;
     EXPECT_TRUE(succeeded || why == reason::descriptor_limit) << static_cast<int>(why);
     ASSERT_EQ(open_descriptors(), descriptors);
