@@ -3,11 +3,14 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
+#include "system/events.hpp"
 #include "tcp/readiness.hpp"
 
 namespace smc::tcp {
@@ -17,9 +20,11 @@ using detail::transfer_result;
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t bounce_size = 64 * 1024;  // room offered by prepare() if no more is asked for
 constexpr std::size_t largest_bounce = 512 * 1024 * 1024;  // as the largest ring
-constexpr std::chrono::milliseconds flush_limit{2000};     // of close(), as Linux's SMC
+constexpr std::chrono::milliseconds flush_limit = 2s;      // of close(), as Linux's SMC
 
 /// Bytes [begin, end) of a buffer that grows: what prepare()/commit() and data()/consume() hand out
 /// on TCP.
@@ -116,13 +121,13 @@ class tcp_connection final : public detail::connection {
   std::error_code poll(direction d, std::size_t min) noexcept override {
     if (d == direction::read) {
       if (in_.size() >= std::max<std::size_t>(min, 1)) return {};
-      if (in_.size() == 0 && min <= 1) return poll_for(POLLIN, 0);
+      if (in_.size() == 0 && min <= 1) return poll_for(POLLIN, 0ms);
       asio::const_buffer ignored;
       return data(min, ignored) == asio::error::would_block ? asio::error::would_block
                                                             : std::error_code();
     }
     if (const auto error = flush(); error == asio::error::would_block) return error;
-    return poll_for(POLLOUT, 0);
+    return poll_for(POLLOUT, 0ms);
   }
 
   bool arm(direction d, std::size_t min, detail::waiter& who) noexcept override {
@@ -135,7 +140,7 @@ class tcp_connection final : public detail::connection {
 
   void wait(direction d, std::size_t min, std::chrono::milliseconds limit) noexcept override {
     if (poll(d, min) != asio::error::would_block) return;
-    (void)poll_for(d == direction::read ? POLLIN : POLLOUT, static_cast<int>(limit.count()));
+    (void)poll_for(d == direction::read ? POLLIN : POLLOUT, limit);
   }
 
   std::error_code shutdown(asio::socket_base::shutdown_type what) noexcept override {
@@ -200,13 +205,15 @@ class tcp_connection final : public detail::connection {
   void flush_blocking() noexcept {
     const auto until = std::chrono::steady_clock::now() + flush_limit;
     while (flush() == asio::error::would_block && std::chrono::steady_clock::now() < until) {
-      (void)poll_for(POLLOUT, 100);
+      (void)poll_for(POLLOUT, 100ms);
     }
   }
 
-  std::error_code poll_for(short events, int milliseconds) noexcept {
-    pollfd p{socket_.native_handle(), events, 0};
-    return ::poll(&p, 1, milliseconds) == 0 ? asio::error::would_block : std::error_code();
+  std::error_code poll_for(short events, std::chrono::milliseconds limit) noexcept {
+    std::array<pollfd, 1> one{pollfd{socket_.native_handle(), events, 0}};
+    const auto ready = system::poll(one, limit);
+    if (!ready) return ready.error;
+    return ready.value == 0 ? asio::error::would_block : std::error_code();
   }
 
   asio::ip::tcp::socket& socket_;
