@@ -38,6 +38,7 @@ void slot_table::release(connection_slot& slot) noexcept {
   slot.generation.store(slot.generation.load(relaxed) + 1, relaxed);
   slot.state.store(connection_slot::use::free, relaxed);
   slot.peer_ended = false;
+  slot.pauses = 0;
   slot.own = ring_lease();
   slot.in = nullptr;
   slot.out = nullptr;

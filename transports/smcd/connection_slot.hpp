@@ -15,9 +15,9 @@ namespace smc::smcd {
 /// Type-stable: a slot is never destroyed before its group, so that an entry may name any number at
 /// any time.
 ///
-/// Who touches what: `waiters` and `outstanding` the loop's thread (loop mode), or anybody under
-/// the group's lock (shared mode); they are atomic only so that a mistake of a peer's or a caller's
-/// is no undefined behaviour. The rest is changed under the group's lock.
+/// Who touches what: `waiters`, `outstanding` and `pauses` the loop's thread (loop mode), or
+/// anybody under the group's lock (shared mode); they are atomic only so that a mistake of a peer's
+/// or a caller's is no undefined behaviour. The rest is changed under the group's lock.
 struct connection_slot {
   enum class use : std::uint8_t {
     free,
@@ -29,6 +29,7 @@ struct connection_slot {
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> generation{0};
   std::atomic<use> state{use::free};
+  unsigned pauses = 0;      ///< the next reads that pause before they look (watch_list.hpp)
   bool peer_ended = false;  ///< its last entry was taken
   ring_lease own;
   ring_header* in = nullptr;   ///< of the ring that we read
@@ -46,6 +47,13 @@ struct connection_slot {
   /// The word that the peer clears before it pushes.
   shared_word& armed_word(detail::direction d) const noexcept {
     return d == detail::direction::read ? in->consumer.reader_armed : out->producer.writer_armed;
+  }
+  /// Asks the peer for an entry (wake.hpp), unless one is outstanding; to be followed by a look.
+  void arm(detail::direction d) noexcept {
+    auto& asked = outstanding_of(d);
+    if (asked.load(std::memory_order_relaxed)) return;
+    asked.store(true, std::memory_order_relaxed);
+    armed_word(d).store(1, std::memory_order_seq_cst);
   }
   /// An entry of this direction may still come: the peer has cleared the word, and we have not
   /// taken the entry.

@@ -28,13 +28,12 @@ std::error_code connection::poll(direction d, std::size_t min) noexcept {
 bool connection::arm(direction d, std::size_t min, detail::waiter& who) noexcept {
   if (stale()) return false;
   const auto lock = group_->lock_waiters();
-  auto& outstanding = slot_.outstanding_of(d);
-  if (!outstanding.load(std::memory_order_relaxed)) {
-    outstanding.store(true, std::memory_order_relaxed);
-    slot_.armed_word(d).store(1, std::memory_order_seq_cst);
-  }
-  // Found ready, the arming stays outstanding (wake.hpp says why).
   if (!poll(d, min)) return false;
+  if (d == direction::write || !group_->watch(slot_, in_)) {
+    slot_.arm(d);
+    // Found ready, the arming stays outstanding (wake.hpp says why).
+    if (!poll(d, min)) return false;
+  }
   slot_.waiter_of(d).store(&who, std::memory_order_relaxed);
   return true;
 }
@@ -43,6 +42,7 @@ void connection::disarm(direction d) noexcept {
   if (stale()) return;
   const auto lock = group_->lock_waiters();
   slot_.waiter_of(d).store(nullptr, std::memory_order_relaxed);
+  if (d == direction::read) group_->watched_.remove(slot_);
 }
 
 void connection::wait(direction d, std::size_t min, std::chrono::milliseconds limit) noexcept {

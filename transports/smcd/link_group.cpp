@@ -150,6 +150,7 @@ void link_group::set_peer_has_slab(std::uint32_t slab_id) noexcept {
 void link_group::close_slot(connection_slot& slot, const ring_descriptor& peer) noexcept {
   std::lock_guard lock(mutex_);
   for (auto& waiter : slot.waiters) waiter.store(nullptr, std::memory_order_relaxed);
+  watched_.remove(slot);
   slot.state.store(connection_slot::use::closing, std::memory_order_relaxed);
   signal(peer, entry_kind::state);
   release_if_through(slot);

@@ -14,6 +14,8 @@
 #include "smcd/connection_slot.hpp"
 #include "smcd/inbox.hpp"
 #include "smcd/loopback_device.hpp"
+#include "smcd/ring_reader.hpp"
+#include "smcd/watch_list.hpp"
 
 namespace smc::smcd {
 
@@ -159,6 +161,10 @@ class link_group : public std::enable_shared_from_this<link_group> {
   bool signal(const ring_descriptor& peer, entry_kind kind) noexcept;
   void request_announcement() noexcept;
   void close_slot(connection_slot& slot, const ring_descriptor& peer) noexcept;
+  /// Has poll() look at the ring itself; false: it must be armed.
+  bool watch(connection_slot& slot, const ring_reader& ring) noexcept {
+    return threads_.loop_mode && watched_.add(slot, ring.seen());
+  }
 
   // for offers
   void drop_offer(connection_slot& slot, bool peer_may_know) noexcept;
@@ -182,6 +188,7 @@ class link_group : public std::enable_shared_from_this<link_group> {
   std::atomic<bool> announcement_{false};  // all waiters are to be told
   std::unique_ptr<loopback_device> device_;
   inbox inbox_;
+  watch_list watched_;        // in loop mode
   mutable std::mutex mutex_;  // table; in shared mode also waiters and inbox
   slot_table table_;          // before the device goes: slots hold leases
   std::array<std::uint64_t, 32> tokens_{};

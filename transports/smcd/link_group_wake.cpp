@@ -73,6 +73,9 @@ bool link_group::poll_lane(batch& waiters, bool locked) noexcept {
     announce(waiters, locked);
     any = true;
   }
+  if (threads_.loop_mode) {
+    any |= watched_.look([&](connection_slot& slot) { tell(slot, direction::read, waiters); });
+  }
   for (int i = 0; i < entries_per_poll && !waiters.full(); ++i) {
     // Whoever broke the protocol could keep us busy for ever.
     if (violated_.load(std::memory_order_relaxed)) break;
@@ -126,6 +129,7 @@ void link_group::handle_state(connection_slot& slot, std::uint32_t generation, b
 
 void link_group::tell(connection_slot& slot, direction d, batch& waiters) noexcept {
   auto& place = slot.waiter_of(d);
+  if (d == direction::read) watched_.remove(slot);
   if (auto* who = place.load(std::memory_order_relaxed)) {
     place.store(nullptr, std::memory_order_relaxed);
     waiters.add(*who);
@@ -165,7 +169,7 @@ bool link_group::before_sleep() noexcept {
   if (stale()) return true;
   auto lock = lock_waiters();
   if (announcement_.load(std::memory_order_seq_cst)) return false;
-  return inbox_.before_sleep();
+  return watched_.arm_all() && inbox_.before_sleep();
 }
 
 void link_group::after_sleep() noexcept {

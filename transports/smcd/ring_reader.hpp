@@ -6,8 +6,10 @@
 #include <span>
 
 #include "smc/flow.hpp"
+#include "smcd/prefetch.hpp"
 #include "smcd/ring.hpp"
 #include "smcd/wake.hpp"
+#include "smcd/watch_list.hpp"
 
 namespace smc::smcd {
 
@@ -33,6 +35,14 @@ class ring_reader {
   const std::byte* front() const noexcept { return ring_.place(consumed_); }
   /// Bytes that can be had in one piece there.
   std::uint64_t contiguous() const noexcept { return ring_.contiguous(consumed_); }
+
+  /// What a look must differ from to be news.
+  seen_of_ring seen() const noexcept {
+    return {&ring_.header->producer,
+            {ring_.place(produced_), ring_.place(produced_ + cache_line)},
+            produced_,
+            flags_};
+  }
 
   /// Gives the next `n` bytes back, and tells the writer when that is due.
   [[nodiscard]] wake_up consume(std::size_t n) noexcept;

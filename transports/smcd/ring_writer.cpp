@@ -8,9 +8,7 @@ namespace smc::smcd {
 bool ring_writer::look() noexcept {
   const auto& line = ring_.header->consumer;
   if (free() != 0) {  // else those bytes are the reader's
-    // What a short message writes: its bytes, the cursor, and `armed` of a reader that waits.
-    prefetch_to_write(&line);
-    prefetch_to_write(&ring_.header->producer);
+    // What a short message writes. Not the cursor: a reader that looks at it would fetch it back.
     prefetch_to_write(back());
     prefetch_to_write(ring_.place(produced_ + cache_line));
   }

@@ -26,6 +26,8 @@
 // 1, and the proof above holds with the older store; or the mover has stored 0 and its entry is on
 // the way, and will end this waiting.
 //
+// A loop that polls anyway arms late: until then it looks at the cursor itself (watch_list.hpp).
+//
 // A thread that sleeps itself, without a loop, uses `blocked` in the same way; it is a futex,
 // nothing goes through the inbox, and both sides may store 0: the worst is that it wakes for
 // nothing.

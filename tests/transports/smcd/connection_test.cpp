@@ -269,7 +269,46 @@ TEST_P(Connection, TheGroupSleepsOnlyWhereNothingCame) {
   ASSERT_TRUE(b->arm(direction::read, 1, w));
   write(*a, "y");
   EXPECT_FALSE(system::clear(sides_.b.doorbell).value) << "awake: no doorbell";
-  EXPECT_EQ(sides_.a.group->wakeups_avoided(), 1u);
+  EXPECT_EQ(a->counters(direction::write).wakeups_avoided, 1u);
+}
+
+TEST_P(Connection, WhoWaitsWhileTheLoopPollsIsToldHoweverMany) {
+  linked_sides sides(side_options{GetParam().loop_mode, GetParam().mapped});
+  std::vector<connected> more;
+  std::array<counting_waiter, 20> waiters;
+  for (auto& w : waiters) {
+    more.push_back(connect(sides));
+    ASSERT_TRUE(more.back().b->arm(direction::read, 1, w));
+  }
+  settle(sides);
+  for (auto& each : more) write(*each.a, "x");
+  settle(sides);
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    EXPECT_EQ(waiters[i].told(), 1) << i;
+    EXPECT_EQ(read_text(*more[i].b), "x");
+  }
+}
+
+TEST_P(Connection, WhatThePollingLoopSeesByItselfNeedsNoEntry) {
+  counting_waiter w;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(b->arm(direction::read, 1, w));
+    write(*a, "x");
+    settle(sides_);
+    ASSERT_EQ(w.told(), i + 1);
+    ASSERT_EQ(read_text(*b), "x");
+  }
+  EXPECT_EQ(sides_.a.group->wakeups_avoided(), GetParam().loop_mode ? 0u : 10u);
+}
+
+TEST_P(Connection, ARingThatStaysQuietIsLookedAtNoLonger) {
+  counting_waiter w;
+  ASSERT_TRUE(b->arm(direction::read, 1, w));
+  for (int i = 0; i < 10000; ++i) sides_.b.group->poll();
+  write(*a, "x");
+  EXPECT_EQ(sides_.a.group->wakeups_avoided(), 1u) << "told by an entry";
+  settle(sides_);
+  EXPECT_EQ(w.told(), 1);
 }
 
 // Case 2 and its neighbours: what each side sees after the other ended.

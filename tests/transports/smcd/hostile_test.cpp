@@ -185,6 +185,7 @@ TEST_F(HostileInbox, APeerThatEmptiesNothingEndsTheGroup) {
   ASSERT_FALSE(a->poll(direction::write, 1));
   counting_waiter w;
   ASSERT_TRUE(a->arm(direction::read, 1, w));
+  ASSERT_FALSE(sides_.a.group->before_sleep()) << "which arms whoever waits";
   EXPECT_EQ(write(*b, "x").bytes, 1u);
   EXPECT_EQ(sides_.b.group->why_ended(), reason::protocol_error);
 }
