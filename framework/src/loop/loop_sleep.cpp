@@ -46,13 +46,15 @@ bool loop_core::spin(run_state& state) {
     if (in_first_poll) courtesy_.paid();
     return true;
   };
-  for (int i = 0; i < polls_before_clock; ++i) {
+  const bool at_once = courtesy_.at_once();
+  for (int i = 0; i < polls_before_clock && !at_once; ++i) {
     if (something_new()) return paid(true);
     relax_cpu();
   }
   const auto begin = clock::now();
   state.idle_since = begin;
-  const auto first_poll = courtesy_.first_poll(schedule_.cost());
+  const auto first_poll =
+      at_once ? spin_courtesy::duration::zero() : courtesy_.first_poll(schedule_.cost());
   for (auto next_yield = begin + first_poll;;) {
     for (int i = 0; i < polls_per_clock; ++i) {
       if (something_new()) return paid(!yielded);
@@ -66,7 +68,7 @@ bool loop_core::spin(run_state& state) {
       return true;
     }
     const bool missed = now - begin >= budget;
-    if (!yielded && (missed || now >= next_yield)) courtesy_.in_vain();
+    if (!yielded && !at_once && (missed || now >= next_yield)) courtesy_.in_vain();
     if (missed) {
       spin_.missed();
       return false;
@@ -76,7 +78,11 @@ bool loop_core::spin(run_state& state) {
       if (look(state) || !ready_.empty() || state.ended()) return true;
       ++counters_.yields;
       ::sched_yield();
-      yielded = true;
+      if (!std::exchange(yielded, true)) {
+        const bool met = something_new();
+        courtesy_.yielded(met);
+        if (met) return paid(false);
+      }
       next_yield = clock::now() + spin_courtesy::hasty_poll;
     }
   }

@@ -83,4 +83,38 @@ TEST(SpinCourtesy, ADescriptorDoesNotShortenHaste) {
   EXPECT_EQ(haste(courtesy), spin_courtesy::shortest_haste);
 }
 
+/// Waits that end as soon as the CPU comes back: how many of so many gave it away at once.
+unsigned given_away_at_once(spin_courtesy& courtesy, unsigned waits) {
+  unsigned at_once = 0;
+  for (unsigned i = 0; i < waits; ++i) {
+    at_once += courtesy.at_once();
+    courtesy.yielded(true);
+  }
+  return at_once;
+}
+
+TEST(SpinCourtesy, GivesTheCpuAwayAtOnceWhereThatIsWhatItTakesButForTrials) {
+  spin_courtesy courtesy;
+  EXPECT_EQ(given_away_at_once(courtesy, spin_courtesy::yields_to_trust), 0u);
+  constexpr unsigned rounds = 10;
+  EXPECT_EQ(given_away_at_once(courtesy, rounds * spin_courtesy::waits_per_trial),
+            rounds * (spin_courtesy::waits_per_trial - 1));
+}
+
+TEST(SpinCourtesy, KeepsTheCpuAgainAsSoonAsGivingItAwayBringsNothing) {
+  spin_courtesy courtesy;
+  given_away_at_once(courtesy, spin_courtesy::yields_to_trust);
+  ASSERT_TRUE(courtesy.at_once());
+  courtesy.yielded(false);
+  EXPECT_FALSE(courtesy.at_once());
+}
+
+TEST(SpinCourtesy, KeepsTheCpuAgainAsSoonAsPollingPays) {
+  spin_courtesy courtesy;
+  given_away_at_once(courtesy, spin_courtesy::yields_to_trust);
+  ASSERT_TRUE(courtesy.at_once());
+  courtesy.paid();
+  EXPECT_FALSE(courtesy.at_once());
+}
+
 }  // namespace

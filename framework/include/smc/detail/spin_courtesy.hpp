@@ -9,7 +9,9 @@ namespace smc::detail {
 /// this CPU can't answer before it is let in, and a peer that is about to connect speaks through a
 /// descriptor first. Which of them the loop has shows in how its waits end: patient waits poll for
 /// a while before they let others in, hasty ones do it almost at once. Two patient waits in vain
-/// make the next ones hasty, until a patient one, tried now and then, pays. Not thread-safe.
+/// make the next ones hasty, until a patient one, tried now and then, pays. Where what is waited
+/// for is there as soon as this CPU was given away, time and again, it is given away at once, but
+/// for a trial now and then. Not thread-safe.
 class spin_courtesy {
  public:
   using duration = std::chrono::nanoseconds;
@@ -20,6 +22,13 @@ class spin_courtesy {
   static constexpr unsigned shortest_haste = 32;  // waits
   static constexpr unsigned longest_haste = 1024;
   static constexpr unsigned haste_after_descriptor = 8;
+  static constexpr unsigned yields_to_trust = 8;  // in a row
+  static constexpr unsigned waits_per_trial = 64;
+
+  /// Whether the next wait lets others in before it has polled for long.
+  bool at_once() noexcept {
+    return trusted_yields_ == yields_to_trust && ++waits_at_once_ % waits_per_trial != 0;
+  }
 
   /// How long the next wait polls at first. A peer that makes one of the system calls that take
   /// `call_cost` is not away.
@@ -29,6 +38,7 @@ class spin_courtesy {
 
   /// A wait ended within its first poll.
   void paid() noexcept {
+    trusted_yields_ = 0;
     if (hasty_waits_ != 0) {
       --hasty_waits_;
     } else {
@@ -47,6 +57,11 @@ class spin_courtesy {
     }
   }
 
+  /// What was waited for was, or was not, there when the CPU came back for the first time.
+  void yielded(bool met) noexcept {
+    trusted_yields_ = met ? std::min(trusted_yields_ + 1, yields_to_trust) : 0;
+  }
+
   /// Something came that polling can't see.
   void descriptor_was_ready() noexcept {
     hasty_waits_ = std::max(hasty_waits_, haste_after_descriptor);
@@ -56,6 +71,8 @@ class spin_courtesy {
   unsigned hasty_waits_ = 0;  // still to come
   unsigned vain_waits_ = 0;   // patient ones, in a row
   unsigned haste_ = shortest_haste;
+  unsigned trusted_yields_ = 0;
+  unsigned waits_at_once_ = 0;
 };
 
 }  // namespace smc::detail
