@@ -2,6 +2,8 @@
 
 #include <smc/config.hpp>
 
+#include "system/segment.hpp"
+
 namespace smc::smcd {
 
 group_attachment::outcome group_attachment::find(const negotiation::connection_plan& plan,
@@ -13,7 +15,9 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
   }
   if (!may_make) return {nullptr, reason::protocol_error};
   int doorbell = -1;
-  if (plan.service.doorbell(doorbell)) return {nullptr, reason::descriptor_limit};
+  if (const auto error = plan.service.doorbell(doorbell)) {
+    return {nullptr, system::setup_reason(error)};
+  }
   detail::loop_core* const loop = plan.service.loop();
   group_options options;
   options.threads.loop_mode = loop != nullptr && !plan.foreign_context;

@@ -55,6 +55,10 @@ std::error_code link::open() {
   peer_.pid = credentials.value.pid;
   peer_.description =
       "process " + std::to_string(peer_.pid) + " of user " + std::to_string(peer_.uid);
+  // Whoever can't introduce itself is not to keep its peer waiting for what it can't say.
+  auto self = system::open_process(::getpid());
+  if (!self) return self.error;
+  own_process_ = std::move(self.value);
   return service_.watch(socket_.get(), *this, EPOLLIN | EPOLLRDHUP);
 }
 
@@ -76,12 +80,8 @@ std::error_code link::send_now(const message& what, std::span<const int> descrip
   envelope_header header;
   header.number = sent_;
   std::vector<int> all;
-  system::descriptor self;
   if (sent_ == 0) {
-    auto opened = system::open_process(::getpid());
-    if (!opened) return opened.error;
-    self = std::move(opened.value);
-    all.push_back(self.get());
+    all.push_back(own_process_.get());
     open_mailbox(all, header.introduces_mailbox);
   }
   all.insert(all.end(), descriptors.begin(), descriptors.end());
@@ -91,7 +91,10 @@ std::error_code link::send_now(const message& what, std::span<const int> descrip
       !mail_sender_.send(buffer_, when == urgency::now)) {
     error = system::send_message(socket_, buffer_, all).error;
   }
-  if (!error) ++sent_;
+  if (!error) {
+    ++sent_;
+    own_process_.reset();
+  }
   return error;
 }
 

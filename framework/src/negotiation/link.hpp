@@ -61,7 +61,8 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  /// Reads the peer's credentials and starts watching. An error: unusable.
+  /// Reads the peer's credentials, prepares the introduction and starts watching. An error:
+  /// unusable.
   std::error_code open();
 
   enum class urgency : unsigned char {
@@ -155,6 +156,7 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
 
   detail::context_service& service_;
   system::descriptor socket_;
+  system::descriptor own_process_;  // until the introduction was sent
   system::descriptor peer_process_;
   process_watcher process_watcher_{*this};
   link_handler* handler_;
