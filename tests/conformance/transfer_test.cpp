@@ -123,7 +123,7 @@ TEST_P(Transfer, ManyEmptyBuffersDoNotHideTheOneBehindThem) {
 
 TEST_P(Transfer, SequencesOfOneToSeventyPiecesArriveInOrder) {
   connected([](peers& p) -> asio::awaitable<void> {
-    for (const std::size_t pieces : {1, 2, 3, 15, 16, 17, 33, 63, 64, 65, 70}) {
+    for (const std::size_t pieces : {1u, 2u, 3u, 15u, 16u, 17u, 33u, 63u, 64u, 65u, 70u}) {
       const std::string text = pattern_text(pieces, pieces * 11);
       const_list out;
       for (std::size_t i = 0; i < pieces; ++i)

@@ -88,7 +88,7 @@ TEST_P(ZeroCopy, MoreThanWasPreparedIsAnInvalidArgument) {
 TEST_P(ZeroCopy, PrepareGivesNoMoreThanItIsAskedFor) {
   connected([](peers& p) -> asio::awaitable<void> {
     EXPECT_EQ(p.client.own().prepare(0).size(), 0u);
-    for (const std::size_t max : {1, 5, 1000}) {
+    for (const std::size_t max : {1u, 5u, 1000u}) {
       EXPECT_LE(p.client.own().prepare(max).size(), max);
       EXPECT_GE(p.client.own().prepare(max).size(), 1u);
     }

@@ -53,9 +53,11 @@ TEST_P(Field, AStreamThatIsAlwaysReadyStarvesNobody) {
     std::size_t done = 0, running = 0;
     std::vector<longest_gap> gaps(others + 1, longest_gap(done));
     const auto echo = [&](std::size_t i) -> asio::awaitable<void> {
-      for (char byte = 'q'; done < rounds; gaps[i].served()) {
+      char byte = 'q';
+      while (done < rounds) {
         co_await asio::async_write(quiet[i]->client, asio::buffer(&byte, 1), use_awaitable);
         co_await asio::async_read(quiet[i]->server, asio::buffer(&byte, 1), use_awaitable);
+        gaps[i].served();
       }
     };
     const auto post = [&]() -> asio::awaitable<void> {

@@ -22,7 +22,7 @@ void put(std::vector<std::byte>& bytes, std::size_t at, Number value) {
 TEST_P(RendezvousClient, GarbageEndsTheLink) {
   attacked([](attacker& hostile, echo_server&) -> asio::awaitable<void> {
     std::mt19937 random(1);
-    for (std::size_t size : {1, 4, 15, 16, 17, 60, 200, 1000, 4096, 8192}) {
+    for (std::size_t size : {1u, 4u, 15u, 16u, 17u, 60u, 200u, 1000u, 4096u, 8192u}) {
       raw_client& client = hostile.client();
       std::vector<std::byte> bytes(size);
       for (auto& each : bytes) each = static_cast<std::byte>(random());

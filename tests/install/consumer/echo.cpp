@@ -14,6 +14,19 @@ void rethrow(std::exception_ptr e) {
   if (e) std::rethrow_exception(e);
 }
 
+/// Compiled and not called: overloads that each compiler must tell apart.
+[[maybe_unused]] void accept_in_every_way(smc::acceptor& acceptor, asio::io_context& context) {
+  std::error_code error;
+  smc::stream peer = acceptor.accept();
+  peer = acceptor.accept(error);
+  acceptor.accept(peer);
+  acceptor.accept(peer, error);
+  (void)acceptor.accept(context);
+  (void)acceptor.accept(context, error);
+  (void)acceptor.accept(context.get_executor());
+  (void)acceptor.accept(context.get_executor(), error);
+}
+
 asio::awaitable<void> serve(smc::acceptor& acceptor) {
   smc::stream stream = co_await acceptor.async_accept(use_awaitable);
   char bytes[64];

@@ -23,13 +23,13 @@ template <typename T>
 concept executor_or_context =
     executor_like<T> || context_like<T> || std::is_same_v<std::remove_cvref_t<T>, event_loop>;
 
+// Result types without deduction: clang 14 asks for them of an error code, too, before it looks at
+// the constraints.
 template <typename T>
-auto get_executor_of(T& target) {
-  if constexpr (executor_like<T>) {
-    return target;
-  } else {
-    return target.get_executor();
-  }
+requires executor_like<T> std::remove_const_t<T> get_executor_of(T& target) { return target; }
+template <typename T>
+requires(!executor_like<T>) auto get_executor_of(T& target) -> decltype(target.get_executor()) {
+  return target.get_executor();
 }
 template <typename T>
 using executor_of =
