@@ -13,6 +13,8 @@ namespace smc::detail {
 /// Requires: `connection` lives until finish() or destruction, and its counters() may be called by
 /// any thread. Threading: sent and received as direction_counters; finish() when nobody counts any
 /// more; the rest any thread.
+class registry;
+
 class connection_record {
  public:
   connection_record(transport_kind kind, const connection& connection) noexcept;
@@ -34,6 +36,8 @@ class connection_record {
 
   transport_counters transport_part(direction d) const noexcept;
 
+  // Where two shared libraries contain this one, what one of them opened may end in the other's code.
+  registry& registry_;
   const transport_kind kind_;
   const connection* connection_;  // guarded by the registry's lock, as what follows; null: finished
   transport_counters last_sent_;

@@ -122,14 +122,14 @@ void registry::fell_back(reason why) noexcept {
 void count_fallback(reason why) noexcept { process_registry().fell_back(why); }
 
 connection_record::connection_record(transport_kind kind, const connection& connection) noexcept
-    : kind_(kind), connection_(&connection) {
-  process_registry().opened(*this);
+    : registry_(process_registry()), kind_(kind), connection_(&connection) {
+  registry_.opened(*this);
 }
 
-void connection_record::finish() noexcept { process_registry().ended(*this); }
+void connection_record::finish() noexcept { registry_.ended(*this); }
 
 connection_statistics connection_record::snapshot() const {
-  return process_registry().snapshot_of(*this);
+  return registry_.snapshot_of(*this);
 }
 
 transport_counters connection_record::transport_part(direction d) const noexcept {
