@@ -1,5 +1,7 @@
 #include "smcd/group_attachment.hpp"
 
+#include <asio/error.hpp>
+#include <new>
 #include <smc/config.hpp>
 
 namespace smc::smcd {
@@ -13,7 +15,10 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
   }
   if (!may_make) return {nullptr, reason::protocol_error};
   int doorbell = -1;
-  if (plan.service.doorbell(doorbell)) return {nullptr, reason::descriptor_limit};
+  if (const auto error = plan.service.doorbell(doorbell)) {
+    return {nullptr,
+            error == asio::error::no_memory ? reason::no_memory : reason::descriptor_limit};
+  }
   detail::loop_core* const loop = plan.service.loop();
   group_options options;
   options.threads.loop_mode = loop != nullptr && !plan.foreign_context;
@@ -26,10 +31,16 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
   options.own_doorbell = doorbell;
   auto made = link_group::create(options);
   if (!made.value) return {nullptr, made.why};
-  auto attachment = std::make_shared<group_attachment>(std::move(made.value), doorbell);
-  plan.link.attach(owner, number, attachment);
-  plan.service.add_source(attachment);
-  return {std::move(attachment), reason::none};
+  const auto group = made.value;
+  try {
+    auto attachment = std::make_shared<group_attachment>(std::move(made.value), doorbell);
+    plan.service.add_source(attachment);
+    plan.link.attach(owner, number, attachment);
+    return {std::move(attachment), reason::none};
+  } catch (const std::bad_alloc&) {
+    group->peer_died();  // else it would be polled for ever
+    return {nullptr, reason::no_memory};
+  }
 }
 
 void group_attachment::introduce(std::vector<int>& descriptors) {
