@@ -1,14 +1,11 @@
 // IPv4, IPv6 and what lies between (brazilofmux/tinymux #800, alibaba/yalantinglibs #1186,
 // eclipse-ecal/tcp_pubsub #35). Rules and mapped addresses: framework/stream/rules_test.cpp.
-#include <sched.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 
 #include "framework/faults/other_process.hpp"
 #include "setting.hpp"
+#include "support/network_namespace.hpp"
 
 namespace smc::test {
 namespace {
@@ -19,8 +16,7 @@ constexpr std::uint32_t not_possible_here = 1, same = 2, different = 3;
 
 /// A network namespace of one's own, with these settings of IPv6.
 bool has_namespace(const std::string& setting) {
-  if (::unshare(CLONE_NEWNET) != 0) return false;
-  if (std::system("ip link set lo up >/dev/null 2>&1") != 0) return false;
+  if (!enter_network_namespace()) return false;
   std::ofstream file("/proc/sys/net/ipv6/" + setting);
   file << "1" << std::flush;
   return file.good();

@@ -175,6 +175,7 @@ class link_group : public std::enable_shared_from_this<link_group> {
   void handle_state(connection_slot& slot, std::uint32_t generation, batch& waiters,
                     bool locked) noexcept;
   void tell(connection_slot& slot, detail::direction d, batch& waiters) noexcept;
+  void tell_waiter(connection_slot& slot, detail::direction d, batch& waiters) noexcept;
   void announce(batch& waiters, bool locked) noexcept;
   void release_if_through(connection_slot& slot) noexcept;
   bool poll_lane(batch& waiters, bool locked) noexcept;

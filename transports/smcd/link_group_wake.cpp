@@ -74,7 +74,9 @@ bool link_group::poll_lane(batch& waiters, bool locked) noexcept {
     any = true;
   }
   if (threads_.loop_mode) {
-    any |= watched_.look([&](connection_slot& slot) { tell(slot, direction::read, waiters); });
+    any |= watched_.look([&](connection_slot& slot) {
+      tell_waiter(slot, direction::read, waiters);  // it is watched no longer
+    });
   }
   for (int i = 0; i < entries_per_poll && !waiters.full(); ++i) {
     // Whoever broke the protocol could keep us busy for ever.
@@ -128,8 +130,12 @@ void link_group::handle_state(connection_slot& slot, std::uint32_t generation, b
 }
 
 void link_group::tell(connection_slot& slot, direction d, batch& waiters) noexcept {
+  if (d == direction::read && threads_.loop_mode) watched_.remove(slot);
+  tell_waiter(slot, d, waiters);
+}
+
+void link_group::tell_waiter(connection_slot& slot, direction d, batch& waiters) noexcept {
   auto& place = slot.waiter_of(d);
-  if (d == direction::read) watched_.remove(slot);
   if (auto* who = place.load(std::memory_order_relaxed)) {
     place.store(nullptr, std::memory_order_relaxed);
     waiters.add(*who);

@@ -1,11 +1,9 @@
 // Where a local listener may listen and how it may be dialled: each pair that TCP connects has
 // shared memory.
-#include <sched.h>
-
-#include <cstdlib>
-
 #include "framework/faults/echo_server.hpp"
 #include "framework/faults/other_process.hpp"
+#include "negotiation/endpoint.hpp"
+#include "support/network_namespace.hpp"
 
 namespace smc::test {
 namespace {
@@ -14,13 +12,9 @@ using tcp = asio::ip::tcp;
 
 constexpr std::uint32_t not_possible_here = 1, right = 2, wrong = 3;
 
-bool shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
 /// A network namespace of one's own, with addresses that are none of the loopback's.
 bool has_network() {
-  return ::unshare(CLONE_NEWNET) == 0 && shell("ip link set lo up") &&
+  return enter_network_namespace() &&
          shell("ip addr add 192.0.2.1/24 dev lo && ip addr add 192.0.2.2/24 dev lo") &&
          shell("ip addr add 2001:db8::1/64 dev lo nodad");
 }
@@ -40,13 +34,12 @@ const route routes[] = {
     {"2001:db8::1", {"2001:db8::1"}},
 };
 
-/// A mapped address as what it maps: the two ends' sockets may be of different families.
-tcp::endpoint canonical(const tcp::endpoint& e) {
-  if (e.address().is_v4() || !e.address().to_v6().is_v4_mapped()) return e;
-  return {asio::ip::make_address_v4(asio::ip::v4_mapped, e.address().to_v6()), e.port()};
+/// The two ends' sockets may be of different families.
+bool same(const tcp::endpoint& a, const tcp::endpoint& b) {
+  return negotiation::endpoint(a) == negotiation::endpoint(b);
 }
 
-/// Whether a client of this listener gets shared memory and its bytes back.
+/// Whether a client of this listener gets shared memory, and both ends know each other's address.
 bool reaches(const char* listening, const char* dialled) {
   const config settings = settings_for(carrier::smc_d_mapped);
   asio::io_context context;
@@ -61,8 +54,8 @@ bool reaches(const char* listening, const char* dialled) {
   });
   context.run();
   good = good && server.transport() == transport_kind::smc_d &&
-         canonical(client.local_endpoint()) == canonical(server.remote_endpoint()) &&
-         canonical(client.remote_endpoint()) == canonical(server.local_endpoint());
+         same(client.local_endpoint(), server.remote_endpoint()) &&
+         same(client.remote_endpoint(), server.local_endpoint());
   if (!good) {
     std::fprintf(stderr, "%s dialled as %s: %s\n", listening, dialled,
                  client.fallback_reason().message().c_str());

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 
 #include "framework/faults/echo_server.hpp"
 #include "framework/faults/other_process.hpp"
@@ -26,27 +28,27 @@ bool refuse(unsigned number) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-enum class refusal : int { memfd, pidfd, eventfd, fallocate, buffers };
+struct refusal {
+  const char* name;
+  std::optional<unsigned> call;  // none: room for buffers is refused, by the configuration
+  reason to_client;              // as the process from which it is refused is told
+  reason to_server;
+};
+constexpr refusal refusals[] = {
+    {"memfd", SYS_memfd_create, reason::not_permitted, reason::not_permitted},
+    // Who can't introduce itself hangs up, before anything is offered to it.
+    {"pidfd", SYS_pidfd_open, reason::not_permitted, reason::not_offered},
+    {"eventfd", SYS_eventfd2, reason::not_permitted, reason::not_permitted},
+    {"fallocate", SYS_fallocate, reason::not_permitted, reason::not_permitted},
+    {"buffers", std::nullopt, reason::memory_limit, reason::memory_limit}};
 
 /// The configuration of a process from which this is refused.
-config refused(refusal what) {
+config refused(int what) {
   config settings = settings_for(carrier::smc_d_mapped);
-  switch (what) {
-    case refusal::memfd:
-      if (!refuse(SYS_memfd_create)) throw std::runtime_error("seccomp");
-      break;
-    case refusal::pidfd:
-      if (!refuse(SYS_pidfd_open)) throw std::runtime_error("seccomp");
-      break;
-    case refusal::eventfd:
-      if (!refuse(SYS_eventfd2)) throw std::runtime_error("seccomp");
-      break;
-    case refusal::fallocate:
-      if (!refuse(SYS_fallocate)) throw std::runtime_error("seccomp");
-      break;
-    case refusal::buffers:
-      settings.buffer_memory_limit = 4096;
-      break;
+  if (const auto call = refusals[what].call; !call) {
+    settings.buffer_memory_limit = 4096;
+  } else if (!refuse(*call)) {
+    throw std::runtime_error("seccomp");
   }
   return settings;
 }
@@ -54,7 +56,7 @@ config refused(refusal what) {
 /// Sends and gets back; reports 1000 and its reason for being TCP.
 void refused_client(shared_facts& facts, const role_argument& to) {
   asio::io_context context;  // Asio's own descriptors come before
-  stream client(context, refused(static_cast<refusal>(to.number)));
+  stream client(context, refused(to.number));
   client.connect(at_port(to.port));
   char bytes[] = "word";
   asio::write(client, asio::buffer(bytes, 4));
@@ -66,7 +68,7 @@ void refused_client(shared_facts& facts, const role_argument& to) {
 /// Accepts one after the other, blocking, and answers; reports the last one's reason.
 void refused_server(shared_facts& facts, const role_argument& what) {
   asio::io_context context;
-  const config settings = refused(static_cast<refusal>(what.number));
+  const config settings = refused(what.number);
   acceptor listener(context, any_port(), settings);
   facts.port = listener.local_endpoint().port();
   for (;;) {
@@ -79,24 +81,20 @@ void refused_server(shared_facts& facts, const role_argument& what) {
   }
 }
 
-class Refused : public testing::TestWithParam<std::tuple<place, refusal>> {
+class Refused : public testing::TestWithParam<std::tuple<place, int>> {
  protected:
   static place where() { return std::get<0>(GetParam()); }
-  static refusal what() { return std::get<1>(GetParam()); }
-  /// Of the process from which it is refused.
-  static reason expected_reason() {
-    return what() == refusal::buffers ? reason::memory_limit : reason::not_permitted;
-  }
+  static int what() { return std::get<1>(GetParam()); }
+  static const refusal& refused_here() { return refusals[what()]; }
 };
 
 TEST_P(Refused, ToAClientItIsTcpWithTheReasonAndTheServerServesOthers) {
   world here(where());
   here.run([&]() -> asio::awaitable<void> {
     echo_server server(here.executor());
-    const other_process client(refused_client,
-                               {server.endpoint().port(), static_cast<int>(what())});
+    const other_process client(refused_client, {server.endpoint().port(), what()});
     co_await until([&] { return client.facts().step != 0; });
-    EXPECT_EQ(static_cast<reason>(client.facts().step - 1000), expected_reason());
+    EXPECT_EQ(static_cast<reason>(client.facts().step - 1000), refused_here().to_client);
     EXPECT_EQ(co_await server.next_accepted(), transport_kind::tcp);
     co_await serves_everybody(server);
   });
@@ -105,7 +103,7 @@ TEST_P(Refused, ToAClientItIsTcpWithTheReasonAndTheServerServesOthers) {
 TEST_P(Refused, ToAServerItIsTcpWithAReasonForItsClients) {
   world here(where());
   here.run([&]() -> asio::awaitable<void> {
-    const other_process server(refused_server, {0, static_cast<int>(what())});
+    const other_process server(refused_server, {0, what()});
     co_await until([&] { return server.facts().port != 0; });
     for (int i = 0; i < 2; ++i) {
       stream client(here.executor(), settings_for(carrier::smc_d_mapped));
@@ -113,25 +111,20 @@ TEST_P(Refused, ToAServerItIsTcpWithAReasonForItsClients) {
       EXPECT_EQ(client.transport(), transport_kind::tcp);
       EXPECT_TRUE(client.fallback_reason());
       EXPECT_EQ(co_await echoed(client, "word"), "word");
-      // Who can't introduce itself hangs up, before anything is offered to it.
-      EXPECT_EQ(static_cast<reason>(server.facts().step - 1000),
-                what() == refusal::pidfd ? reason::not_offered : expected_reason());
+      EXPECT_EQ(static_cast<reason>(server.facts().step - 1000), refused_here().to_server);
     }
   });
 }
 
-std::string name_of_refusal(const testing::TestParamInfo<std::tuple<place, refusal>>& tested) {
-  static constexpr const char* names[] = {"memfd", "pidfd", "eventfd", "fallocate", "buffers"};
+std::string name_of_refusal(const testing::TestParamInfo<std::tuple<place, int>>& tested) {
   const bool loop = std::get<0>(tested.param) == place::event_loop;
-  return std::string(names[static_cast<int>(std::get<1>(tested.param))]) +
+  return std::string(refusals[std::get<1>(tested.param)].name) +
          (loop ? "_on_event_loop" : "_on_io_context");
 }
 
 INSTANTIATE_TEST_SUITE_P(Contexts, Refused,
                          testing::Combine(testing::Values(place::event_loop, place::io_context),
-                                          testing::Values(refusal::memfd, refusal::pidfd,
-                                                          refusal::eventfd, refusal::fallocate,
-                                                          refusal::buffers)),
+                                          testing::Range(0, static_cast<int>(std::size(refusals)))),
                          name_of_refusal);
 
 }  // namespace

@@ -7,15 +7,12 @@
 #include <filesystem>
 
 #include "setting.hpp"
+#include "support/network_namespace.hpp"
 
 namespace smc::test {
 namespace {
 
 constexpr int not_possible_here = 77;
-
-bool shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
 
 void tell(int pipe, std::uint16_t what) { (void)!::write(pipe, &what, sizeof what); }
 std::uint16_t told(int pipe) {
