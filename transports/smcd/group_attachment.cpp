@@ -1,5 +1,7 @@
 #include "smcd/group_attachment.hpp"
 
+#include <asio/error.hpp>
+#include <new>
 #include <smc/config.hpp>
 
 #include "system/segment.hpp"
@@ -30,10 +32,16 @@ group_attachment::outcome group_attachment::find(const negotiation::connection_p
   options.own_doorbell = doorbell;
   auto made = link_group::create(options);
   if (!made.value) return {nullptr, made.why};
-  auto attachment = std::make_shared<group_attachment>(std::move(made.value), doorbell);
-  plan.link.attach(owner, number, attachment);
-  plan.service.add_source(attachment);
-  return {std::move(attachment), reason::none};
+  const auto group = made.value;
+  try {
+    auto attachment = std::make_shared<group_attachment>(std::move(made.value), doorbell);
+    plan.service.add_source(attachment);
+    plan.link.attach(owner, number, attachment);
+    return {std::move(attachment), reason::none};
+  } catch (const std::bad_alloc&) {
+    group->peer_died();  // else it would be polled for ever
+    return {nullptr, reason::no_memory};
+  }
 }
 
 void group_attachment::introduce(std::vector<int>& descriptors) {

@@ -38,8 +38,9 @@ void readiness::arm(direction d, detail::waiter& who) {
   };
   socket_->async_wait(
       d == direction::read ? asio::socket_base::wait_read : asio::socket_base::wait_write,
-      asio::bind_cancellation_slot(
-          s.signal.slot(), asio::bind_executor(asio::system_executor(), std::move(handler))));
+      detail::waiting_in(s.memory, asio::bind_cancellation_slot(
+                                       s.signal.slot(), asio::bind_executor(asio::system_executor(),
+                                                                            std::move(handler)))));
 }
 
 void readiness::on_ready(side& s) {

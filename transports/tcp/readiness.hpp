@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "stream/transport.hpp"
+#include "stream/wait_memory.hpp"
 
 namespace smc::detail {
 class loop_core;
@@ -19,7 +20,9 @@ namespace smc::tcp {
 class readiness : public std::enable_shared_from_this<readiness> {
  public:
   readiness(asio::ip::tcp::socket& socket, detail::loop_core* loop)
-      : socket_(&socket), loop_(loop) {}
+      : socket_(&socket), loop_(loop) {
+    for (side& s : sides_) detail::reserve_slot(s.signal);
+  }
 
   /// `who` is told at the next readiness, error or hang-up. Arming again replaces `who`.
   void arm(detail::direction d, detail::waiter& who);
@@ -32,6 +35,7 @@ class readiness : public std::enable_shared_from_this<readiness> {
     detail::waiter* who = nullptr;
     bool waiting = false;
     asio::cancellation_signal signal;
+    detail::wait_memory memory;
   };
   void on_ready(side& s);
 

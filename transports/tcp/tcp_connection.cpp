@@ -8,6 +8,7 @@
 #include <asio/error.hpp>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "system/events.hpp"
@@ -32,8 +33,8 @@ class bounce {
  public:
   std::size_t size() const noexcept { return end_ - begin_; }
   const char* data() const noexcept { return bytes_.data() + begin_; }
-  /// Room for `n` more bytes behind those held.
-  char* reserve(std::size_t n) {
+  /// Room for `n` more bytes behind those held; nullptr: no memory.
+  char* reserve(std::size_t n) noexcept try {
     if (begin_ == end_) begin_ = end_ = 0;
     if (bytes_.size() - end_ < n && begin_ != 0) {
       std::memmove(bytes_.data(), bytes_.data() + begin_, size());
@@ -42,6 +43,8 @@ class bounce {
     }
     if (bytes_.size() - end_ < n) bytes_.resize(end_ + n);
     return bytes_.data() + end_;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
   }
   void append(std::size_t n) noexcept { end_ += n; }
   void remove(std::size_t n) noexcept { begin_ += n; }
@@ -86,8 +89,11 @@ class tcp_connection final : public detail::connection {
     if (sending_over_) return asio::error::broken_pipe;
     if (const auto error = wanted(min)) return error;
     if (const auto error = poll(direction::write, min)) return error;
-    prepared_ = std::max(min, std::min(max, bounce_size));
-    room = asio::buffer(out_.reserve(prepared_), prepared_);
+    const std::size_t size = std::max(min, std::min(max, bounce_size));
+    char* const at = out_.reserve(size);
+    if (!at) return asio::error::no_memory;
+    prepared_ = size;
+    room = asio::buffer(at, size);
     return {};
   }
 
@@ -189,7 +195,9 @@ class tcp_connection final : public detail::connection {
   std::error_code fill(std::size_t min) noexcept {
     const std::size_t room = std::max(bounce_size, min > in_.size() ? min - in_.size() : 0);
     std::error_code error;
-    in_.append(socket_.read_some(asio::buffer(in_.reserve(room), room), error));
+    char* const at = in_.reserve(room);
+    if (!at) return asio::error::no_memory;
+    in_.append(socket_.read_some(asio::buffer(at, room), error));
     return error;
   }
 

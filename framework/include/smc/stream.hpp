@@ -32,6 +32,8 @@ template <typename Executor = asio::any_io_executor>
 class basic_stream;
 
 namespace detail {
+template <typename Stream>
+struct accept_moved_operation;
 /// Makes a closed stream the accepted connection.
 template <typename Executor>
 std::error_code adopt_into(basic_stream<Executor>& stream, accepted_ptr accepted,
@@ -169,9 +171,14 @@ class basic_stream : public asio::socket_base {
         detail::initiation_of(*this,
                               [](basic_stream& self, auto&& handler, const endpoint_type& to) {
                                 detail::begin_connect(self.core(), to);
-                                self.start(detail::connect_queue,
-                                           std::forward<decltype(handler)>(handler),
-                                           detail::connect_operation{});
+                                try {
+                                  self.start(detail::connect_queue,
+                                             std::forward<decltype(handler)>(handler),
+                                             detail::connect_operation{});
+                                } catch (...) {
+                                  detail::give_up_connect(self.core());
+                                  throw;
+                                }
                               }),
         token, endpoint);
   }
@@ -428,6 +435,12 @@ class basic_stream : public asio::socket_base {
   peer_identity peer() const { return core_ ? detail::peer(*core_) : peer_identity(); }
 
  private:
+  template <typename>
+  friend struct detail::accept_moved_operation;
+  /// As one that was moved from: can't fail.
+  struct without_core {};
+  basic_stream(const executor_type& executor, without_core) noexcept : executor_(executor) {}
+
   template <typename>
   friend class basic_stream;
   template <typename>

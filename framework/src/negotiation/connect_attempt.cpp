@@ -3,11 +3,10 @@
 #include <asio/bind_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/system_executor.hpp>
+#include <new>
 #include <smc/config.hpp>
 #include <utility>
 
-#include "negotiation/clc_offer.hpp"
-#include "negotiation/local_acceptors.hpp"
 #include "negotiation/peer_settings.hpp"
 #include "negotiation/registry.hpp"
 
@@ -29,6 +28,18 @@ asio::ip::tcp::endpoint dialled(const asio::ip::tcp::endpoint& to) {
 
 }  // namespace
 
+/// Tells the core how it ended.
+class connect_attempt::announcement final : public deferred_call {
+ public:
+  std::shared_ptr<connect_attempt> of;
+  void run() noexcept override {
+    if (of->cancelled_) return;
+    if (const auto owner = of->core_owner_.lock()) {
+      of->core_->connected(*of, of->error_, std::move(of->outcome_));
+    }
+  }
+};
+
 connect_attempt::connect_attempt(stream_core& core, const asio::ip::tcp::endpoint& to,
                                  bool blocking)
     : core_owner_(core.weak_from_this()),
@@ -39,7 +50,8 @@ connect_attempt::connect_attempt(stream_core& core, const asio::ip::tcp::endpoin
       send_size_(core.wanted_send_size()),
       to_(to),
       destination_(dialled(to)),
-      blocking_(blocking) {}
+      blocking_(blocking),
+      announcement_(std::make_unique<announcement>()) {}
 
 connect_attempt::~connect_attempt() {
   if (network_ && number_ != 0) network_->remove_attempt(number_);
@@ -47,7 +59,7 @@ connect_attempt::~connect_attempt() {
 }
 
 void connect_attempt::start() {
-  service_.exclusively([self = shared_from_this()] { self->begin(); });
+  service_.exclusively([self = shared_from_this()] { self->with_memory([&] { self->begin(); }); });
 }
 
 std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::endpoint& to,
@@ -55,7 +67,7 @@ std::error_code connect_attempt::run(stream_core& core, const asio::ip::tcp::end
   const context_service::blocking_call inside;
   const auto attempt = std::make_shared<connect_attempt>(core, to, true);
   attempt->service_.poll_sources();  // rings that were given back
-  attempt->service_.exclusively([attempt] { attempt->begin(); });
+  attempt->start();
   attempt->wait_for_end();
   const std::lock_guard lock(attempt->mutex_);
   outcome = std::move(attempt->outcome_);
@@ -84,10 +96,58 @@ void connect_attempt::wait_for_end() {
   }
 }
 
+/// Runs what events lead to. Where memory is missing nobody knows how far it came: the attempt
+/// ends.
+template <typename F>
+void connect_attempt::with_memory(F&& f) noexcept {
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+}
+
+/// On TCP, if it is there and no acceptor may believe otherwise; else with an error.
+void connect_attempt::give_up() noexcept {
+  if (over_) return;
+  if (number_ != 0) {
+    for (const auto& each : links_) each->send_sometime(withdraw{number_});
+    network_->remove_attempt(std::exchange(number_, 0));
+  }
+  service_.unwatch_deadline(*this);
+  handshake_.reset();
+  established outcome;
+  std::error_code error;
+  if (!tcp_connected_ || confirm_sent_) {
+    error = asio::error::no_memory;
+  } else if (faster_wanted_) {
+    outcome.reason = make_error_code(reason::no_memory);
+    if (settings_->fallback == fallback_policy::forbid) error = outcome.reason;
+  }
+  tell(error, std::move(outcome));
+}
+
 void connect_attempt::begin() {
   if (cancelled_) return;
   actions todo;
   reason why = reason::none;
+  try {
+    find_announcers(why);
+  } catch (const std::bad_alloc&) {
+    why = reason::no_memory;
+    faster_wanted_ = faster_wanted_ || settings_->transports.front() != transport_kind::tcp;
+    links_.clear();
+  }
+  obstacle_ = why;
+  std::vector<announcer_id> announcers;
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    announcers.push_back(static_cast<announcer_id>(i));
+  machine_.start(announcers, settings_->handshake_timeout, todo);
+  perform(todo);
+  watch_deadline();
+}
+
+void connect_attempt::find_announcers(reason& why) {
   const auto chosen = settings_for_peer(*settings_, destination_, destination_.port());
   ring_size_ = chosen.ring_size;
   faster_denied_ = chosen.faster_denied;
@@ -98,14 +158,7 @@ void connect_attempt::begin() {
     network_ = &local_network::of(service_);
     links_ = network_->announcers(service_, destination_, *settings_, why);
   }
-  obstacle_ = why;
   if (!links_.empty()) number_ = network_->add_attempt(*this);
-  std::vector<announcer_id> announcers;
-  for (std::size_t i = 0; i < links_.size(); ++i)
-    announcers.push_back(static_cast<announcer_id>(i));
-  machine_.start(announcers, settings_->handshake_timeout, todo);
-  perform(todo);
-  watch_deadline();
 }
 
 void connect_attempt::connect_tcp(actions& more) {
@@ -161,12 +214,14 @@ std::error_code connect_attempt::wait_for_tcp() {
 
 /// `ask`: the socket knows how it ended.
 void connect_attempt::tcp_done(std::error_code error, bool ask) {
-  if (cancelled_ || machine_.finished()) return;  // the stream may be gone
+  if (cancelled_ || over()) return;  // the stream may be gone
   if (!error && ask) error = core_->tcp().pending_error();
-  actions todo;
-  after_tcp(error, todo);
-  perform(todo);
-  watch_deadline();
+  with_memory([&] {
+    actions todo;
+    after_tcp(error, todo);
+    perform(todo);
+    watch_deadline();
+  });
 }
 
 void connect_attempt::after_tcp(std::error_code error, actions& more) {
@@ -175,6 +230,7 @@ void connect_attempt::after_tcp(std::error_code error, actions& more) {
     if (error == asio::error::connection_refused && network_) network_->refused(destination_);
     machine_.tcp_failed(error, more);
   } else {
+    tcp_connected_ = true;
     machine_.tcp_connected(clock::now(), more);
   }
 }
@@ -242,80 +298,15 @@ void connect_attempt::act(const client_action& action, actions& more) {
   }
 }
 
-void connect_attempt::send_intent(announcer_id to, actions& more) {
-  const intent message{number_, destination_, shared_layout_version};
-  // The proposal will wake who has to answer; what the server accepts before that, it accepts
-  // awake. Who is too busy for a further client still serves those it has: the link stays.
-  if (link_of(to)->send(message, {}, link::urgency::with_the_next)) machine_.hung_up(to, more);
-}
-
-void connect_attempt::send_proposal(announcer_id to, actions& more) {
-  const auto link = link_of(to);
-  proposal message;
-  message.attempt = number_;
-  message.connection = *tuple_;
-  message.patience = std::chrono::duration_cast<std::chrono::milliseconds>(machine_.patience());
-  proposed_ = local_proposal();
-  for (negotiation::transport* each : transports_)
-    each->propose(plan(*link), proposed_, message.parts);
-  if (offers_something(proposed_)) clc::encode(proposed_, message.clc);
-  if (link->send(message)) {
-    link->send_sometime(withdraw{number_});
-    machine_.hung_up(to, more);
-    return;
-  }
-  after_send(*link);
-}
-
-/// A peer in this process is served by this thread, as soon as it has left the exclusive section.
-void connect_attempt::after_send(link& to) {
-  if (!to.same_process()) return;
-  service_.defer([name = to.name()] { serve_local_acceptor(name); });
-}
-
-void connect_attempt::confirm(actions& more) {
-  const clc_answer answer(accept_->clc, accept_->transport, transports_);
-  chosen_ = answer.chosen();
-  reason why = chosen_ ? answer.check_accept(proposed_) : reason::protocol_error;
-  if (accept_descriptors_.size() < accept_->descriptors) why = reason::descriptor_limit;
-  if (why == reason::none) {
-    // The link that the ACCEPT came on is the chosen announcer's.
-    handshake_ = chosen_->begin(plan(*accepting_link_));
-    why = handshake_->confirm({answer.smcd(), accept_->extension, accept_descriptors_}, confirm_);
-  }
-  if (why == reason::none) {
-    machine_.transport_confirmed(clock::now(), more);
-  } else {
-    handshake_.reset();
-    machine_.transport_failed(why, more);
-  }
-}
-
-void connect_attempt::send_confirm(announcer_id to) {
-  const auto link = link_of(to);
-  negotiation::confirm message;
-  message.attempt = number_;
-  message.transport = chosen_->name();
-  if (confirm_.smcd) encode_endpoint(clc::message_type::confirm, *confirm_.smcd, message.clc);
-  message.extension = confirm_.extension;
-  message.descriptors = static_cast<std::uint8_t>(confirm_.descriptors.size());
-  if (link->send(message, confirm_.descriptors)) {
-    link->send_sometime(withdraw{number_});
-    confirm_lost_ = true;  // the server never heard of it: both sides are TCP
-    return;
-  }
-  after_send(*link);
-}
-
 void connect_attempt::finish(std::error_code error, reason why, bool on_transport) {
   if (number_ != 0) network_->remove_attempt(std::exchange(number_, 0));
   service_.unwatch_deadline(*this);
   established outcome;
   if (!error && on_transport) {
+    outcome.peer = accepting_link_->peer();
     outcome.carrier = handshake_->take();
     outcome.kind = chosen_->kind();
     outcome.name = chosen_->name();
-    outcome.peer = accepting_link_->peer();
   } else if (!error && faster_wanted_) {
     if (obstacle_ != reason::none) why = obstacle_;
     outcome.reason = make_error_code(why == reason::none ? reason::peer_unknown : why);
@@ -324,6 +315,11 @@ void connect_attempt::finish(std::error_code error, reason why, bool on_transpor
     outcome.reason = make_error_code(reason::not_configured);
   }
   handshake_.reset();
+  tell(error, std::move(outcome));
+}
+
+void connect_attempt::tell(std::error_code error, established&& outcome) noexcept {
+  over_ = true;
   {
     const std::lock_guard lock(mutex_);
     done_ = true;
@@ -332,21 +328,19 @@ void connect_attempt::finish(std::error_code error, reason why, bool on_transpor
     ended_.notify_all();
   }
   if (blocking_) return;
-  service_.defer([self = shared_from_this()] {
-    if (self->cancelled_) return;
-    if (const auto owner = self->core_owner_.lock()) {
-      self->core_->connected(*self, self->error_, std::move(self->outcome_));
-    }
-  });
+  announcement_->of = shared_from_this();
+  service_.defer_prepared(std::move(announcement_));
 }
 
 void connect_attempt::cancel() noexcept {
   service_.exclusively([self = shared_from_this()] {
     self->cancelled_ = true;
-    if (self->machine_.finished()) return;
-    actions todo;
-    self->machine_.tcp_failed(asio::error::operation_aborted, todo);
-    self->perform(todo);
+    if (self->over()) return;
+    self->with_memory([&] {
+      actions todo;
+      self->machine_.tcp_failed(asio::error::operation_aborted, todo);
+      self->perform(todo);
+    });
   });
 }
 
@@ -371,47 +365,59 @@ void connect_attempt::received(link& from, const message& what,
                                std::span<system::descriptor> descriptors) {
   const auto keep = shared_from_this();
   const auto which = announcer(from);
-  if (!which) return;
-  actions todo;
+  if (!which || over()) return;
   if (const auto* accepted = std::get_if<accept>(&what)) {
     accept_ = accepted;
     accept_descriptors_ = descriptors;
     accepting_link_ = from.shared_from_this();
   }
-  machine_.received(*which, what, clock::now(), todo);
-  perform(todo);
+  with_memory([&] {
+    actions todo;
+    machine_.received(*which, what, clock::now(), todo);
+    perform(todo);
+  });
   accept_ = nullptr;
 }
 
 void connect_attempt::violated(link& from, reason why) {
   const auto keep = shared_from_this();
   const auto which = announcer(from);
-  if (!which) return;
-  actions todo;
-  machine_.violated(*which, why, todo);
-  perform(todo);
+  if (!which || over()) return;
+  with_memory([&] {
+    actions todo;
+    machine_.violated(*which, why, todo);
+    perform(todo);
+  });
 }
 
 void connect_attempt::ended(link& from) {
   const auto keep = shared_from_this();
   const auto which = announcer(from);
-  if (!which) return;
-  actions todo;
-  machine_.hung_up(*which, todo);
-  perform(todo);
+  if (!which || over()) return;
+  with_memory([&] {
+    actions todo;
+    machine_.hung_up(*which, todo);
+    perform(todo);
+  });
 }
 
 void connect_attempt::on_deadline(clock::time_point now) noexcept {
   const auto keep = shared_from_this();
-  actions todo;
-  machine_.deadline(now, todo);
-  perform(todo);
+  if (over()) return;
+  with_memory([&] {
+    actions todo;
+    machine_.deadline(now, todo);
+    perform(todo);
+  });
   watch_deadline();
 }
 
-void connect_attempt::watch_deadline() {
-  if (machine_.finished()) return;
-  if (const auto when = machine_.next_deadline()) (void)service_.watch_deadline(*this, *when);
+/// Without a timer nobody has any patience.
+void connect_attempt::watch_deadline() noexcept {
+  if (over()) return;
+  if (const auto when = machine_.next_deadline()) {
+    if (service_.watch_deadline(*this, *when)) on_deadline(*when);
+  }
 }
 
 }  // namespace smc::detail

@@ -35,7 +35,15 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
  private:
   using actions = negotiation::client_machine::actions;
 
+  class announcement;
+
+  template <typename F>
+  void with_memory(F&& f) noexcept;
+  void give_up() noexcept;
+  bool over() const noexcept { return over_ || machine_.finished(); }
+
   void begin();
+  void find_announcers(reason& why);
   void connect_tcp(actions& more);
   void await_tcp(actions& more);
   std::error_code wait_for_tcp();
@@ -50,15 +58,18 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   void send_proposal(negotiation::announcer_id to, actions& more);
   void confirm(actions& more);
   void send_confirm(negotiation::announcer_id to);
+  bool encode_proposal(negotiation::link& to, negotiation::proposal& message) noexcept;
+  bool encode_confirm(negotiation::confirm& message) noexcept;
   void finish(std::error_code error, reason why, bool on_transport);
-  void after_send(negotiation::link& to);
+  void tell(std::error_code error, established&& outcome) noexcept;
+  void after_send(negotiation::link& to) noexcept;
 
   void received(negotiation::link& from, const negotiation::message& what,
                 std::span<system::descriptor> descriptors) override;
   void violated(negotiation::link& from, reason why) override;
   void ended(negotiation::link& from) override;
   void on_deadline(std::chrono::steady_clock::time_point now) noexcept override;
-  void watch_deadline();
+  void watch_deadline() noexcept;
 
   std::optional<negotiation::announcer_id> announcer(const negotiation::link& which) const;
   std::shared_ptr<negotiation::link> link_of(negotiation::announcer_id which) const;
@@ -94,10 +105,14 @@ class connect_attempt final : public std::enable_shared_from_this<connect_attemp
   negotiation::transport* chosen_ = nullptr;
   negotiation::offer confirm_;
   bool confirm_lost_ = false;
+  bool confirm_sent_ = false;
+  bool tcp_connected_ = false;
 
   reason obstacle_ = reason::none;  // found before the machine began
 
   // The outcome:
+  std::unique_ptr<announcement> announcement_;  // to the core; made while there is memory
+  bool over_ = false;                           // there is one, whatever the machine still says
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = false;

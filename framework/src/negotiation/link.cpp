@@ -37,8 +37,22 @@ constexpr std::size_t most_messages_of_a_look =
 
 }  // namespace
 
+/// Tells attachments that the peer is gone. Waiting operations hear of it, and may run handlers:
+/// not inside the exclusive section.
+class link::farewell final : public detail::deferred_call {
+ public:
+  decltype(link::attachments_) gone;
+  void run() noexcept override {
+    for (const auto& [key, attachment] : gone) attachment->peer_gone();
+  }
+};
+
 link::link(detail::context_service& service, system::descriptor socket, link_handler* handler)
-    : service_(service), socket_(std::move(socket)), handler_(handler), id_(next_id()) {}
+    : service_(service),
+      socket_(std::move(socket)),
+      handler_(handler),
+      id_(next_id()),
+      farewell_(std::make_unique<farewell>()) {}
 
 link::~link() {
   handler_ = nullptr;
@@ -62,16 +76,20 @@ std::error_code link::open() {
   return service_.watch(socket_.get(), *this, EPOLLIN | EPOLLRDHUP);
 }
 
-std::error_code link::send(const message& what, std::span<const int> descriptors, urgency when) {
+std::error_code link::send(const message& what, std::span<const int> descriptors,
+                           urgency when) noexcept try {
   while (!unsent_.empty()) {
     if (const auto error = send_now(unsent_.front(), {}, urgency::with_the_next)) return error;
     unsent_.erase(unsent_.begin());
   }
   return send_now(what, descriptors, when);
+} catch (const std::bad_alloc&) {
+  return asio::error::no_memory;
 }
 
-void link::send_sometime(const message& what) {
+void link::send_sometime(const message& what) noexcept try {
   if (send(what) && socket_) unsent_.push_back(what);
+} catch (const std::bad_alloc&) {  // the peer's patience ends the attempt there
 }
 
 std::error_code link::send_now(const message& what, std::span<const int> descriptors,
@@ -128,15 +146,9 @@ void link::close() noexcept {
   if (peer_process_) service_.unwatch(peer_process_.get());
   socket_.reset();
   peer_process_.reset();
-  std::vector<std::shared_ptr<link_attachment>> gone;
-  for (auto& [key, what] : attachments_) gone.push_back(std::move(what));
-  attachments_.clear();
-  // Waiting operations are told, and may run handlers: not in here.
-  if (!gone.empty()) {
-    service_.defer([gone = std::move(gone)] {
-      for (const auto& attachment : gone) attachment->peer_gone();
-    });
-  }
+  if (attachments_.empty()) return;
+  farewell_->gone.swap(attachments_);
+  service_.defer_prepared(std::move(farewell_));
 }
 
 void link::abandon() noexcept {
@@ -211,7 +223,9 @@ bool link::receive_one(turn expected) {
   if (!got && got.error == asio::error::would_block) return false;
   if (!got || got.value.bytes == 0) {
     receive_mail();
-    end(reason::none);
+    // What could not be taken in may have been a message.
+    const bool hung_up = got || got.error == asio::error::connection_reset;
+    end(hung_up ? reason::none : reason::no_memory);
     return false;
   }
   auto& in = got.value;

@@ -71,13 +71,13 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   };
   /// Sends one message. Never blocks: a full peer is an error.
   std::error_code send(const message& what, std::span<const int> descriptors = {},
-                       urgency when = urgency::now);
+                       urgency when = urgency::now) noexcept;
   /// Takes in what has arrived.
   void receive_all() noexcept { on_event(0); }
   /// Takes in what has arrived by mail: costs a look into memory where there is nothing.
   void receive_mail() noexcept;
   /// Sends `what`, which ends an attempt, now or before the next message.
-  void send_sometime(const message& what);
+  void send_sometime(const message& what) noexcept;
   /// The peer broke a rule that only the handler knows: hangs up, and tells the handler.
   void break_off(reason why) noexcept { end(why); }
   /// Hangs up. The attachments are told that the peer is gone.
@@ -172,6 +172,8 @@ class link final : public std::enable_shared_from_this<link>, private detail::de
   std::vector<message> unsent_;  // the peer had no room
   std::map<std::pair<const void*, std::uint32_t>, std::shared_ptr<link_attachment>> attachments_;
   std::vector<std::byte> buffer_;
+  class farewell;
+  std::unique_ptr<farewell> farewell_;  // from the beginning: close() must not need memory
 };
 
 }  // namespace smc::negotiation

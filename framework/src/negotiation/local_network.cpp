@@ -146,21 +146,25 @@ void local_network::received(link& from, const message& what,
   }
 }
 
-void local_network::violated(link& from, reason why) {
-  const auto attempts = attempts_;
-  for (const auto& [number, handler] : attempts) {
-    if (attempts_.contains(number)) handler->violated(from, why);
+/// Attempts may end, and others begin, meanwhile; without memory, too.
+template <typename Tell>
+void local_network::tell_attempts(Tell&& tell) {
+  for (auto i = attempts_.begin(); i != attempts_.end();) {
+    const auto number = i->first;
+    tell(*i->second);
+    i = attempts_.upper_bound(number);
   }
+}
+
+void local_network::violated(link& from, reason why) {
+  tell_attempts([&](attempt_handler& each) { each.violated(from, why); });
 }
 
 void local_network::ended(link& from) {
   const auto keep = from.shared_from_this();
   unlist(from);
   forget(from);
-  const auto attempts = attempts_;
-  for (const auto& [number, handler] : attempts) {
-    if (attempts_.contains(number)) handler->ended(from);
-  }
+  tell_attempts([&](attempt_handler& each) { each.ended(from); });
 }
 
 /// The announcer is gone. Whoever else serves its port may stand behind the gap that it leaves.
@@ -179,10 +183,7 @@ void local_network::retire(link& from) {
   const auto keep = from.shared_from_this();
   unlist(from);
   kept_.insert(keep);
-  const auto attempts = attempts_;
-  for (const auto& [number, handler] : attempts) {
-    if (attempts_.contains(number)) handler->received(from, negotiation::retire{}, {});
-  }
+  tell_attempts([&](attempt_handler& each) { each.received(from, negotiation::retire{}, {}); });
 }
 
 void local_network::shutdown() {

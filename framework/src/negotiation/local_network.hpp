@@ -73,6 +73,8 @@ class local_network final : public asio::execution_context::service,
 
   void shutdown() override;
   void after_fork() noexcept override;
+  template <typename Tell>
+  void tell_attempts(Tell&& tell);
   void abandon_links() noexcept;
   void look(detail::context_service& of_context, const rendezvous_place& place, place_state& state,
             const config& settings, bool beyond_gaps);

@@ -46,8 +46,10 @@ acceptor_core::acceptor_core(const asio::any_io_executor& executor, context_serv
       service_(service),
       settings_(std::move(settings)),
       acceptor_(service.socket_executor(executor)),
-      target_service_(&service),
-      machine_(std::make_unique<server_machine>(settings_->handshake_timeout)) {}
+      target_service_(&service) {
+  machine_.emplace(settings_->handshake_timeout);
+  reserve_slot(stop_waiting_);
+}
 
 acceptor_core::~acceptor_core() {
   if (!gone_) service_.remove_host(*this);
@@ -69,7 +71,7 @@ std::error_code acceptor_core::listen(int backlog) {
 }
 
 /// Without an announcement the listener serves plain TCP: local clients then find nobody here.
-void acceptor_core::announce() {
+void acceptor_core::announce() noexcept try {
   std::error_code error;
   const auto local = acceptor_.local_endpoint(error);
   if (error) return;
@@ -82,14 +84,22 @@ void acceptor_core::announce() {
   const std::string& directory = settings_->rendezvous_directory;
   if (directory.empty()) return;
   for (const auto& place : rendezvous_place::in_directory(directory, local)) announce_at(place);
+} catch (const std::bad_alloc&) {
+  forget_announcements();
+  transports_.clear();
+  for (probed_transport& each : probed_) each.obstacle = reason::no_memory;
 }
 
 void acceptor_core::announce_at(const rendezvous_place& place) {
   auto made = announcement::make(place);
-  if (!made || service_.watch(made.value.listener().get(), *this, EPOLLIN)) return;
-  add_local_acceptor(made.value.name(),
-                     std::static_pointer_cast<acceptor_core>(shared_from_this()));
+  if (!made) return;
   announcements_.push_back(std::move(made.value));
+  const announcement& here = announcements_.back();
+  if (service_.watch(here.listener().get(), *this, EPOLLIN)) {
+    announcements_.pop_back();
+    return;
+  }
+  add_local_acceptor(here.name(), std::static_pointer_cast<acceptor_core>(shared_from_this()));
 }
 
 void acceptor_core::forget_announcements() noexcept {
@@ -104,9 +114,7 @@ void acceptor_core::forget_announcements() noexcept {
 void acceptor_core::withdraw_announcement() noexcept {
   forget_announcements();
   service_.unwatch_deadline(*this);
-  actions todo;
-  machine_->close(todo);
-  perform(todo);
+  feed([this](actions& todo) { machine_->close(todo); });
   for (auto& [number, known] : links_) {
     if (const auto link = known.weak.lock(); link && link->is_open()) {
       (void)link->send(retire{});
@@ -120,7 +128,16 @@ void acceptor_core::forget_handshakes() noexcept {
   links_.clear();
   pending_.clear();
   proposals_.clear();
-  machine_ = std::make_unique<server_machine>(settings_->handshake_timeout);
+  machine_.emplace(settings_->handshake_timeout);
+}
+
+/// Memory was missing, nobody knows how far something came: the connections whose transport is
+/// being chosen are reset. Those that stand, and the links, stay.
+void acceptor_core::start_over() noexcept {
+  for (auto& [id, each] : pending_) system::reset_on_close(each.socket);
+  pending_.clear();
+  proposals_.clear();
+  machine_.emplace(settings_->handshake_timeout);
 }
 
 std::error_code acceptor_core::close() noexcept {
@@ -199,9 +216,9 @@ bool acceptor_core::arm(unsigned char, operation&) noexcept {
 
 void acceptor_core::disarm(unsigned char) noexcept {}  // see waiting_changed()
 
-void acceptor_core::waiting_changed(int difference) noexcept {
-  waiting_ += difference;
+void acceptor_core::waiting_changed(int difference) {
   service_.waiting_changed(difference, executor_);
+  waiting_ += difference;
   if (waiting_ == 0 && waiting_for_arrivals_ && !service_.loop()) {
     stop_waiting_.emit(asio::cancellation_type::terminal);
   }
@@ -247,10 +264,11 @@ void acceptor_core::wait_for_arrivals() {
     const guard lock(*this);
     if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
   };
-  acceptor_.async_wait(
-      asio::socket_base::wait_read,
-      asio::bind_cancellation_slot(
-          stop_waiting_.slot(), asio::bind_executor(asio::system_executor(), std::move(arrived))));
+  acceptor_.async_wait(asio::socket_base::wait_read,
+                       waiting_in(arrivals_memory_, asio::bind_cancellation_slot(
+                                                        stop_waiting_.slot(),
+                                                        asio::bind_executor(asio::system_executor(),
+                                                                            std::move(arrived)))));
   // On a loop the wait stays, and is no work; elsewhere it ends with the last operation that waits.
   if (service_.loop()) service_.loop()->release_unit();
 }
@@ -290,10 +308,22 @@ void acceptor_core::serve_arrivals() noexcept {
 /// Accepts what TCP has ready: as much as operations wait for, or (eagerly) as much as clients have
 /// proposed a transport for; not once more to see that there is nothing: the clients are waiting,
 /// and the next wait for arrivals tells.
-void acceptor_core::serve(bool eagerly) {
+void acceptor_core::serve(bool eagerly) noexcept {
   if (!is_open() || serving_) return;
-  if (std::exchange(announce_again_, false)) announce();
   serving_ = true;
+  try {
+    serve_all(eagerly);
+  } catch (const std::bad_alloc&) {
+    start_over();
+    (void)pause_if_exhausted(asio::error::no_memory);
+    if (waiting_.load() > 0) deliver(asio::error::no_memory, nullptr);
+  }
+  serving_ = false;
+  watch_deadline();
+}
+
+void acceptor_core::serve_all(bool eagerly) {
+  if (std::exchange(announce_again_, false)) announce();
   std::vector<negotiation::connection_id> fresh;
   const auto wanted = [&] {
     if (eagerly) return fresh.size() < proposals_.size();
@@ -324,14 +354,13 @@ void acceptor_core::serve(bool eagerly) {
     }
     perform(todo);
   } while (more && (eagerly || fresh.size() == accept_batch));
-  serving_ = false;
-  watch_deadline();
 }
 
 /// Whether a connection may belong to a client of which nothing was heard by mail.
 bool acceptor_core::any_unclaimed(const std::vector<connection_id>& fresh) const {
   return std::any_of(fresh.begin(), fresh.end(), [this](connection_id id) {
-    return !machine_->claimed(pending_.at(id).tuple);
+    const auto found = pending_.find(id);  // gone, where memory was missing for its mail
+    return found != pending_.end() && !machine_->claimed(found->second.tuple);
   });
 }
 
@@ -347,6 +376,12 @@ bool acceptor_core::accept_one(std::vector<negotiation::connection_id>& fresh) {
     return false;
   }
   pending p;
+  struct reset_unless_kept {  // where there is no memory for it
+    const system::descriptor& socket;
+    ~reset_unless_kept() {
+      if (socket) system::reset_on_close(socket);
+    }
+  } const otherwise{p.socket};
   p.socket = std::move(accepted.value.socket);
   p.peer = accepted.value.peer;
   p.tuple = {negotiation::endpoint(p.peer), negotiation::endpoint(accepted.value.local)};
@@ -373,17 +408,24 @@ void acceptor_core::apply_rules(pending& p) const {
 }
 
 /// To whoever waits, as soon as nobody is inside the exclusive section.
-void acceptor_core::deliver(std::error_code error, accepted_ptr accepted) {
-  ++ready_count_;
+/// Without memory for that the connection is reset, and the next one is waited for.
+void acceptor_core::deliver(std::error_code error, accepted_ptr accepted) noexcept try {
   service_.defer([this, keep = shared_from_this(), error,
-                  shared = std::make_shared<accepted_ptr>(std::move(accepted))] {
+                  connection = std::move(accepted)]() mutable noexcept {
     {
       const guard lock(*this);
       if (!is_open()) return;
-      ready_.push_back({error, std::move(*shared)});
+      try {
+        ready_.push_back({error, std::move(connection)});
+      } catch (const std::bad_alloc&) {
+        --ready_count_;
+        return;
+      }
     }
     ready(accept_queue, true);
   });
+  ++ready_count_;
+} catch (const std::bad_alloc&) {
 }
 
 bool acceptor_core::take(operation& op, accepted_ptr& accepted) noexcept {

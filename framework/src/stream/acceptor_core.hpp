@@ -6,6 +6,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <new>
+#include <optional>
 #include <smc/detail/acceptor_api.hpp>
 #include <smc/detail/operation.hpp>
 
@@ -80,6 +82,7 @@ class acceptor_core final : public operation_host,
     std::unique_ptr<negotiation::handshake> handshake;
     std::vector<std::byte> accept_clc;
     clc::proposal proposed;
+    bool confirmed_maybe = false;  // what the client said last was lost
   };
   struct stored_proposal {
     std::weak_ptr<negotiation::link> link;
@@ -93,15 +96,17 @@ class acceptor_core final : public operation_host,
   std::error_code closed_error(unsigned char) const noexcept override;
   bool arm(unsigned char queue, operation& head) noexcept override;
   void disarm(unsigned char queue) noexcept override;
-  void waiting_changed(int difference) noexcept override;
+  void waiting_changed(int difference) override;
 
   // The rest: exclusively in the context.
-  void announce();
+  void announce() noexcept;
   void announce_at(const negotiation::rendezvous_place& place);
   void forget_announcements() noexcept;
   void forget_handshakes() noexcept;
+  void start_over() noexcept;
   void withdraw_announcement() noexcept;
-  void serve(bool eagerly);
+  void serve(bool eagerly) noexcept;
+  void serve_all(bool eagerly);
   void serve_event();
   void serve_proposed();
   void watch_for_proposed();
@@ -109,11 +114,22 @@ class acceptor_core final : public operation_host,
   bool is_allowed(negotiation::link_id caller) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
   void apply_rules(pending& p) const;
-  void deliver(std::error_code error, accepted_ptr accepted);
+  void deliver(std::error_code error, accepted_ptr accepted) noexcept;
   void wait_for_arrivals();
   bool pause_if_exhausted(const std::error_code& error);
   void end_pause();
 
+  /// Has the machine take something in, and carries out what it asks for then.
+  template <typename Event>
+  void feed(Event&& event) noexcept {
+    try {
+      actions todo;
+      event(todo);
+      perform(todo);
+    } catch (const std::bad_alloc&) {
+      start_over();
+    }
+  }
   void perform(actions& todo);
   void act(const negotiation::server_action& action, actions& more);
   void answer(const negotiation::server_action& action, actions& more);
@@ -139,7 +155,7 @@ class acceptor_core final : public operation_host,
   std::atomic<context_service*> target_service_;  // of the stream that is waiting to be accepted
 
   std::vector<negotiation::announcement> announcements_;
-  std::unique_ptr<negotiation::server_machine> machine_;
+  std::optional<negotiation::server_machine> machine_;
   struct known_link {
     std::weak_ptr<negotiation::link> weak;
     bool allowed;  // its user, who was noted by the kernel when the link was made, as this was
@@ -154,6 +170,7 @@ class acceptor_core final : public operation_host,
   bool callers_wait_ = false;          // the rendezvous listeners are not watched in a pause
   bool waiting_for_arrivals_ = false;  // with the host's lock
   asio::cancellation_signal stop_waiting_;
+  wait_memory arrivals_memory_;
 
   // While a CONFIRM is looked at:
   const negotiation::confirm* confirm_ = nullptr;

@@ -2,6 +2,7 @@
 // transports.
 #include <algorithm>
 #include <asio/error.hpp>
+#include <new>
 #include <smc/config.hpp>
 #include <utility>
 
@@ -26,7 +27,7 @@ link_id id_of(const negotiation::link& l) { return static_cast<link_id>(l.id());
 // ---- what comes in
 
 /// Clients call.
-void acceptor_core::on_event(std::uint32_t) noexcept {
+void acceptor_core::on_event(std::uint32_t) noexcept try {
   for (const announcement& each : announcements_) {
     for (int n = 0; n < rendezvous_backlog; ++n) {  // callers that never stop must not keep us
       auto called = system::accept_from(each.listener(), true);
@@ -36,55 +37,61 @@ void acceptor_core::on_event(std::uint32_t) noexcept {
       }
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
-      links_[id_of(*made)] = {made, is_allowed_user(*settings_, made->peer().uid)};
       local_network::of(service_).keep(made);
+      links_[id_of(*made)] = {made, is_allowed_user(*settings_, made->peer().uid)};
       made->receive_all();
     }
   }
+} catch (const std::bad_alloc&) {
+  (void)pause_if_exhausted(asio::error::no_memory);
 }
 
 void acceptor_core::received(negotiation::link& from, const message& what,
                              std::span<system::descriptor> descriptors) {
   const link_id id = id_of(from);
-  actions todo;
   const auto* i = std::get_if<intent>(&what);
   if (i && !is_allowed(id)) {  // else other users could keep our accepts waiting
     (void)from.send(decline_because(i->attempt, reason::other_user));
   } else if (i) {
-    machine_->intent(id, i->attempt, todo);
+    feed([&](actions& todo) { machine_->intent(id, i->attempt, todo); });
   } else if (const auto* p = std::get_if<proposal>(&what)) {
-    proposals_.insert_or_assign(attempt_key{id, p->attempt},
-                                stored_proposal{from.weak_from_this(), *p});
-    machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
-    if (todo.empty() && !serving_) {
-      service_.defer([this, keep = shared_from_this()] {
-        service_.exclusively([this, keep] { serve_proposed(); });
-      });
-    }
+    feed([&](actions& todo) {
+      proposals_.insert_or_assign(attempt_key{id, p->attempt},
+                                  stored_proposal{from.weak_from_this(), *p});
+      machine_->proposal(id, p->attempt, p->connection, p->patience, clock::now(), todo);
+      if (todo.empty() && !serving_) {
+        service_.defer([this, keep = shared_from_this()] {
+          service_.exclusively([this, keep] { serve_proposed(); });
+        });
+      }
+    });
   } else if (const auto* c = std::get_if<confirm>(&what)) {
     confirm_ = c;
     confirm_descriptors_ = descriptors;
-    machine_->confirm(id, c->attempt, todo);
+    feed([&](actions& todo) { machine_->confirm(id, c->attempt, todo); });
+    confirm_ = nullptr;
   } else if (const auto* d = std::get_if<decline>(&what)) {
-    machine_->decline(id, d->attempt, reason_of(*d), todo);
+    feed([&](actions& todo) { machine_->decline(id, d->attempt, reason_of(*d), todo); });
     proposals_.erase({id, d->attempt});
   } else if (const auto* w = std::get_if<withdraw>(&what)) {
-    machine_->withdraw(id, w->attempt, todo);
+    feed([&](actions& todo) { machine_->withdraw(id, w->attempt, todo); });
     proposals_.erase({id, w->attempt});
   } else {
     from.break_off(reason::protocol_error);
   }
-  perform(todo);
-  confirm_ = nullptr;
 }
 
-void acceptor_core::violated(negotiation::link&, reason) {}  // ended() follows
+/// ended() follows. What was lost for want of memory may have been a confirmation.
+void acceptor_core::violated(negotiation::link& from, reason why) {
+  if (why != reason::no_memory) return;
+  for (auto& [id, each] : pending_) {
+    if (each.handshake && each.link.get() == &from) each.confirmed_maybe = true;
+  }
+}
 
 void acceptor_core::ended(negotiation::link& from) {
   const auto keep = from.shared_from_this();
-  actions todo;
-  machine_->hung_up(id_of(from), todo);
-  perform(todo);
+  feed([&](actions& todo) { machine_->hung_up(id_of(from), todo); });
   const attempt_key first{id_of(from), 0};
   for (auto i = proposals_.lower_bound(first);
        i != proposals_.end() && i->first.link == first.link;) {
@@ -95,15 +102,11 @@ void acceptor_core::ended(negotiation::link& from) {
 }
 
 void acceptor_core::on_deadline(clock::time_point now) noexcept {
-  actions todo;
-  machine_->deadline(now, todo);
-  perform(todo);
+  feed([&](actions& todo) { machine_->deadline(now, todo); });
   if (paused_until_.load() <= now) end_pause();
   watch_deadline();
-  service_.defer([this, keep = shared_from_this()] {
-    const guard lock(*this);
-    if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
-  });
+  const guard lock(*this);
+  if (waiting_ > 0 && ready_.empty()) wait_for_arrivals();
 }
 
 void acceptor_core::watch_deadline() {
@@ -152,8 +155,11 @@ void acceptor_core::act(const server_action& action, actions& more) {
       hand_over_pending(action, true);
       break;
     case server_action::kind::deliver_tcp:
-      hand_over_pending(action, false);
-      break;
+      if (!pending_.at(action.connection).confirmed_maybe) {
+        hand_over_pending(action, false);
+        break;
+      }
+      [[fallthrough]];  // TCP would be another transport than the client's
     case server_action::kind::drop: {
       auto& p = pending_.at(action.connection);
       system::reset_on_close(p.socket);
@@ -196,26 +202,30 @@ void acceptor_core::answer(const server_action& action, actions& more) {
   if (why == reason::none && !is_allowed(action.by.link)) why = reason::other_user;
   negotiation::accept message;
   offer given;
-  if (why == reason::none) p.chosen = choose(stored->second.message, p, why);
-  if (why == reason::none) {
-    p.link = link;
-    context_service& target = *target_service_;
-    p.handshake =
-        p.chosen->begin({target, *link, *settings_, p.ring_size, 0, 0, &target != &service_});
-    received_offer proposed;
-    for (const part& each : stored->second.message.parts) {
-      if (each.transport == p.chosen->name()) proposed.extension = each.extension;
+  try {
+    if (why == reason::none) p.chosen = choose(stored->second.message, p, why);
+    if (why == reason::none) {
+      p.link = link;
+      context_service& target = *target_service_;
+      p.handshake =
+          p.chosen->begin({target, *link, *settings_, p.ring_size, 0, 0, &target != &service_});
+      received_offer proposed;
+      for (const part& each : stored->second.message.parts) {
+        if (each.transport == p.chosen->name()) proposed.extension = each.extension;
+      }
+      why = p.handshake->answer(proposed, given);
     }
-    why = p.handshake->answer(proposed, given);
-  }
-  if (why == reason::none) {
-    message.attempt = action.by.attempt;
-    message.transport = p.chosen->name();
-    message.extension = given.extension;
-    message.descriptors = static_cast<std::uint8_t>(given.descriptors.size());
-    if (given.smcd) encode_endpoint(clc::message_type::accept, *given.smcd, message.clc);
-    p.accept_clc = message.clc;
-    if (link->send(message, given.descriptors)) why = reason::rendezvous_unreachable;
+    if (why == reason::none) {
+      message.attempt = action.by.attempt;
+      message.transport = p.chosen->name();
+      message.extension = given.extension;
+      message.descriptors = static_cast<std::uint8_t>(given.descriptors.size());
+      if (given.smcd) encode_endpoint(clc::message_type::accept, *given.smcd, message.clc);
+      p.accept_clc = message.clc;
+      if (link->send(message, given.descriptors)) why = reason::rendezvous_unreachable;
+    }
+  } catch (const std::bad_alloc&) {
+    why = reason::no_memory;
   }
   if (stored != proposals_.end()) proposals_.erase(stored);
   if (why == reason::none) {
@@ -229,12 +239,16 @@ void acceptor_core::answer(const server_action& action, actions& more) {
 void acceptor_core::establish(const server_action& action, actions& more) {
   auto& p = pending_.at(action.connection);
   reason why = reason::none;
-  const clc_answer answer(confirm_->clc, confirm_->transport, transports_);
-  if (answer.chosen() != p.chosen) why = reason::protocol_error;
-  if (confirm_descriptors_.size() < confirm_->descriptors) why = reason::descriptor_limit;
-  if (why == reason::none) why = answer.check_confirm(p.proposed, p.accept_clc);
-  if (why == reason::none) {
-    why = p.handshake->establish({answer.smcd(), confirm_->extension, confirm_descriptors_});
+  try {
+    const clc_answer answer(confirm_->clc, confirm_->transport, transports_);
+    if (answer.chosen() != p.chosen) why = reason::protocol_error;
+    if (confirm_descriptors_.size() < confirm_->descriptors) why = reason::descriptor_limit;
+    if (why == reason::none) why = answer.check_confirm(p.proposed, p.accept_clc);
+    if (why == reason::none) {
+      why = p.handshake->establish({answer.smcd(), confirm_->extension, confirm_descriptors_});
+    }
+  } catch (const std::bad_alloc&) {
+    why = reason::no_memory;
   }
   if (why == reason::none) {
     machine_->established(action.connection, more);
@@ -246,9 +260,12 @@ void acceptor_core::establish(const server_action& action, actions& more) {
 
 void acceptor_core::hand_over_pending(const server_action& action, bool on_transport) {
   const auto found = pending_.find(action.connection);
+  // Allocated first: without memory all that is pending is reset (see feed()).
+  accepted_ptr accepted(new accepted_connection);
   pending p = std::move(found->second);
   pending_.erase(found);
-  accepted_ptr accepted(new accepted_connection{std::move(p.socket), p.peer, {}});
+  accepted->socket = std::move(p.socket);
+  accepted->peer = p.peer;
   if (on_transport) {
     accepted->outcome.carrier = p.handshake->take();
     accepted->outcome.kind = p.chosen->kind();

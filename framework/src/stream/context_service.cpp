@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <atomic>
@@ -52,22 +53,42 @@ void context_service::enter() noexcept {
 }
 
 void context_service::leave() noexcept {
-  std::vector<std::function<void()>> calls;
-  if (--depth_ == 0) calls.swap(deferred_);
+  std::unique_ptr<deferred_call> calls;
+  if (--depth_ == 0) {
+    calls = std::move(deferred_);
+    last_deferred_ = nullptr;
+  }
   mutex_.unlock();
-  for (auto& call : calls) call();
+  while (calls) {
+    calls->run();
+    calls = std::move(calls->next_);
+  }
 }
 
-void context_service::defer(std::function<void()> call) {
+void context_service::defer_prepared(std::unique_ptr<deferred_call> call) noexcept {
   enter();
-  deferred_.push_back(std::move(call));
+  deferred_call* const last = call.get();
+  (last_deferred_ ? last_deferred_->next_ : deferred_) = std::move(call);
+  last_deferred_ = last;
   leave();
 }
 
 // ---- descriptors and deadlines
 
-std::error_code context_service::open_control() {
+std::error_code context_service::open_control() noexcept {
   if (control_) return {};
+  try {
+    return make_control();
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(wake_mutex_);
+    control_wait_.reset();
+    control_.reset();
+    timer_.reset();
+    return asio::error::no_memory;
+  }
+}
+
+std::error_code context_service::make_control() {
   auto control = system::create_epoll();
   if (!control) return control.error;
   auto timer = system::create_timer();
@@ -91,15 +112,18 @@ std::error_code context_service::open_control() {
 }
 
 std::error_code context_service::watch(int descriptor, descriptor_watcher& watcher,
-                                       std::uint32_t epoll_events) {
+                                       std::uint32_t epoll_events) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto error = open_control()) return error;
-  if (const auto error = system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, epoll_events,
-                                              static_cast<std::uint64_t>(descriptor))) {
-    return error;
+  try {
+    watched_[descriptor] = &watcher;
+  } catch (const std::bad_alloc&) {
+    return asio::error::no_memory;
   }
-  watched_[descriptor] = &watcher;
-  return {};
+  const auto error = system::epoll_change(control_, EPOLL_CTL_ADD, descriptor, epoll_events,
+                                          static_cast<std::uint64_t>(descriptor));
+  if (error) watched_.erase(descriptor);
+  return error;
 }
 
 void context_service::unwatch(int descriptor) noexcept {
@@ -109,19 +133,28 @@ void context_service::unwatch(int descriptor) noexcept {
   }
 }
 
-std::error_code context_service::prepare_deadlines() {
+std::error_code context_service::prepare_deadlines() noexcept {
   const std::lock_guard lock(mutex_);
   return open_control();
 }
 
-std::error_code context_service::watch_deadline(deadline_watcher& watcher, clock::time_point when) {
+std::error_code context_service::watch_deadline(deadline_watcher& watcher,
+                                                clock::time_point when) noexcept {
   const std::lock_guard lock(mutex_);
   unwatch_deadline(watcher);
   if (const auto error = open_control()) return error;
-  deadline_of_[&watcher] = deadlines_.emplace(when, &watcher);
+  try {
+    auto& place = deadline_of_[&watcher];
+    place = deadlines_.emplace(when, &watcher);
+  } catch (const std::bad_alloc&) {
+    deadline_of_.erase(&watcher);
+    return asio::error::no_memory;
+  }
   // A timer that fires too early only looks again: so deadlines that move out cost no system call.
-  if (!timer_set_ || when < *timer_set_) set_timer(when);
-  return {};
+  if (timer_set_ && *timer_set_ <= when) return {};
+  const auto error = set_timer(when);
+  if (error) unwatch_deadline(watcher);
+  return error;
 }
 
 void context_service::unwatch_deadline(deadline_watcher& watcher) noexcept {
@@ -132,38 +165,43 @@ void context_service::unwatch_deadline(deadline_watcher& watcher) noexcept {
   deadline_of_.erase(found);
 }
 
-void context_service::watch_lasting(lasting_watcher& watcher) {
+void context_service::watch_lasting(lasting_watcher& watcher) noexcept {
   const std::lock_guard lock(mutex_);
-  if (watcher.place_ != lasting_watcher::nowhere) return;
-  young_.push_back(&watcher);
-  watcher.place_ = young_.size() - 1;
-  if (std::exchange(young_awaited_, true)) return;
-  (void)watch_deadline(*this, clock::now() + lasting_after);
+  if (watcher.place_) return;
+  watcher.next_ = std::exchange(young_, &watcher);
+  watcher.place_ = &young_;
+  if (watcher.next_) watcher.next_->place_ = &watcher.next_;
+  if (young_until_ || open_control()) return;
+  young_until_ = clock::now() + lasting_after;
+  if (timer_set_ && *timer_set_ <= *young_until_) return;
+  if (set_timer(*young_until_)) young_until_.reset();
 }
 
 void context_service::unwatch_lasting(lasting_watcher& watcher) noexcept {
   const std::lock_guard lock(mutex_);
-  const std::size_t place = watcher.place_;
-  if (place == lasting_watcher::nowhere) return;
-  young_[place] = young_.back();
-  young_[place]->place_ = place;
-  young_.pop_back();
-  watcher.place_ = lasting_watcher::nowhere;
+  if (!watcher.place_) return;
+  *watcher.place_ = watcher.next_;
+  if (watcher.next_) watcher.next_->place_ = watcher.place_;
+  watcher.next_ = nullptr;
+  watcher.place_ = nullptr;
 }
 
-void context_service::on_deadline(clock::time_point) noexcept {
-  young_awaited_ = false;
-  while (!young_.empty()) {
-    lasting_watcher& last = *young_.back();
-    unwatch_lasting(last);
-    last.on_lasting();
+void context_service::tell_lasting() noexcept {
+  young_until_.reset();
+  lasting_watcher* told = std::exchange(young_, nullptr);
+  if (told) told->place_ = &told;
+  while (told) {
+    lasting_watcher& first = *told;
+    unwatch_lasting(first);
+    if (!first.on_lasting()) watch_lasting(first);
   }
 }
 
-void context_service::set_timer(clock::time_point when) noexcept {
+std::error_code context_service::set_timer(clock::time_point when) noexcept {
   const auto left = std::max<clock::duration>(when - clock::now(), std::chrono::microseconds(1));
-  (void)system::set_timer(timer_, left);
-  timer_set_ = when;
+  const auto error = system::set_timer(timer_, left);
+  if (!error) timer_set_ = when;
+  return error;
 }
 
 void context_service::poll_descriptors() noexcept {
@@ -201,7 +239,14 @@ void context_service::expire() noexcept {
     unwatch_deadline(*due);
     due->on_deadline(now);
   }
-  if (!deadlines_.empty() && !timer_set_) set_timer(deadlines_.begin()->first);
+  if (young_until_ && *young_until_ <= now) tell_lasting();
+  if (timer_set_) return;
+  std::optional<clock::time_point> next = young_until_;
+  if (!deadlines_.empty()) {
+    const auto first = deadlines_.begin()->first;
+    next = next ? std::min(*next, first) : first;
+  }
+  if (next) (void)set_timer(*next);
 }
 
 // ---- fork
@@ -217,8 +262,8 @@ void context_service::renew() noexcept {
   deadlines_.clear();
   deadline_of_.clear();
   timer_set_.reset();
-  while (!young_.empty()) unwatch_lasting(*young_.back());
-  young_awaited_ = false;
+  while (young_) unwatch_lasting(*young_);
+  young_until_.reset();
   {
     const std::lock_guard lock(wake_mutex_);
     forget_waits();

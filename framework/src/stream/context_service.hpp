@@ -11,14 +11,15 @@
 #include <asio/execution_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <chrono>
-#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <smc/detail/loop_core.hpp>
 #include <unordered_map>
 #include <vector>
 
+#include "stream/wait_memory.hpp"
 #include "system/descriptor.hpp"
 #include "system/fork.hpp"
 
@@ -47,15 +48,16 @@ class deadline_watcher {
 /// A stream over something else than its TCP connection; told exclusively when it has lasted.
 class lasting_watcher {
  public:
-  virtual void on_lasting() noexcept = 0;
+  /// False: it could not do what it is there for, and is told again later.
+  virtual bool on_lasting() noexcept = 0;
 
  protected:
   ~lasting_watcher() = default;
 
  private:
   friend class context_service;
-  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-  std::size_t place_ = nowhere;
+  lasting_watcher* next_ = nullptr;
+  lasting_watcher** place_ = nullptr;  // what points here, in a list
 };
 
 /// Told, exclusively, that this is the child of a fork(): what it shares with peers is its
@@ -68,6 +70,17 @@ class fork_watcher {
   ~fork_watcher() = default;
 };
 
+/// Something to be done as soon as nobody is inside (see context_service::defer()).
+class deferred_call {
+ public:
+  virtual ~deferred_call() = default;
+  virtual void run() noexcept = 0;
+
+ private:
+  friend class context_service;
+  std::unique_ptr<deferred_call> next_;
+};
+
 /// What a context polls while awake, and announces its sleep to.
 class wake_source : public poller {
  public:
@@ -76,9 +89,7 @@ class wake_source : public poller {
   virtual bool finished() const noexcept = 0;
 };
 
-class context_service final : public asio::execution_context::service,
-                              private poller,
-                              private deadline_watcher {
+class context_service final : public asio::execution_context::service, private poller {
  public:
   using key_type = context_service;
   using clock = std::chrono::steady_clock;
@@ -112,20 +123,32 @@ class context_service final : public asio::execution_context::service,
 
   // Exclusively:
   /// Errors and hang-ups are always told, `epoll_events` besides.
-  std::error_code watch(int descriptor, descriptor_watcher& watcher, std::uint32_t epoll_events);
+  std::error_code watch(int descriptor, descriptor_watcher& watcher,
+                        std::uint32_t epoll_events) noexcept;
   void unwatch(int descriptor) noexcept;
   /// An error where there is no timer and none can be had: then `watcher` is not told.
-  std::error_code watch_deadline(deadline_watcher& watcher, clock::time_point when);
+  std::error_code watch_deadline(deadline_watcher& watcher, clock::time_point when) noexcept;
   /// Takes the descriptors that deadlines need, for who will have one when none is left.
-  std::error_code prepare_deadlines();
+  std::error_code prepare_deadlines() noexcept;
   void unwatch_deadline(deadline_watcher& watcher) noexcept;
   void watch_forks(fork_watcher& watcher) { fork_watchers_.push_back(&watcher); }
-  /// Runs `call` as soon as nobody is inside: for what may lead to users' handlers.
-  void defer(std::function<void()> call);
+  /// Runs `call`, which must not throw, as soon as nobody is inside: for what may lead to users'
+  /// handlers.
+  template <typename F>
+  void defer(F call) {
+    struct made final : deferred_call {
+      explicit made(F&& f) : f_(std::move(f)) {}
+      void run() noexcept override { f_(); }
+      F f_;
+    };
+    defer_prepared(std::make_unique<made>(std::move(call)));
+  }
+  /// For what was prepared while there was memory.
+  void defer_prepared(std::unique_ptr<deferred_call> call) noexcept;
   /// Tells `watcher`, once, when it has been there for a while: most connections don't last, and
   /// what is done for those that do (a system call or two) should cost the others nothing. Without
   /// its host's lock.
-  void watch_lasting(lasting_watcher& watcher);
+  void watch_lasting(lasting_watcher& watcher) noexcept;
   /// Any thread.
   void unwatch_lasting(lasting_watcher& watcher) noexcept;
   /// Handles whatever the watched descriptors and deadlines have for us, without waiting.
@@ -142,7 +165,7 @@ class context_service final : public asio::execution_context::service,
   /// For a blocked caller, which no running loop may serve: takes in what peers say of connections.
   void poll_sources() noexcept;
   /// The eventfd that peers ring. Made at the first call. Any thread.
-  std::error_code doorbell(int& descriptor);
+  std::error_code doorbell(int& descriptor) noexcept;
 
   /// A call that blocks its thread. What peers say meanwhile is taken in, but runs no handler of
   /// the user's inside it: on TCP it would not either.
@@ -156,15 +179,15 @@ class context_service final : public asio::execution_context::service,
   /// Whether the calling thread is inside one.
   static bool in_blocking_call() noexcept;
 
-  /// Operations that wait here; `executor` is one of this context's.
-  void waiting_changed(int difference, const asio::any_io_executor& executor) noexcept;
+  /// Operations that wait here; `executor` is one of this context's. With more of them it may
+  /// throw, and nothing has changed.
+  void waiting_changed(int difference, const asio::any_io_executor& executor);
 
   void add_host(operation_host& host);
   void remove_host(operation_host& host) noexcept;
 
  private:
   void shutdown() override;
-  void on_deadline(clock::time_point now) noexcept override;
   void notify_fork(asio::execution_context::fork_event event) override;
   bool poll() noexcept override;
   bool before_sleep() noexcept override;
@@ -191,10 +214,12 @@ class context_service final : public asio::execution_context::service,
   };
   void keep_source(std::shared_ptr<wake_source> source);
   void forget_finished_sources() noexcept;
-  std::error_code open_control();
+  std::error_code open_control() noexcept;
+  std::error_code make_control();
   void dispatch_events() noexcept;
   void expire() noexcept;
-  void set_timer(clock::time_point when) noexcept;
+  void tell_lasting() noexcept;
+  std::error_code set_timer(clock::time_point when) noexcept;
   void forget_waits() noexcept;
   void attach(const asio::any_io_executor& executor);
   void start_waits();
@@ -202,7 +227,7 @@ class context_service final : public asio::execution_context::service,
   void wait_for_doorbell();
   void wait_for_control();
   void handled() noexcept;
-  std::vector<std::shared_ptr<wake_source>> sources() const;
+  bool poll_each_source() noexcept;
 
   loop_core* loop_;
   const std::uint32_t number_;
@@ -213,7 +238,8 @@ class context_service final : public asio::execution_context::service,
 
   std::recursive_mutex mutex_;  // exclusive sections
   int depth_ = 0;
-  std::vector<std::function<void()>> deferred_;
+  std::unique_ptr<deferred_call> deferred_;  // the first of a list
+  deferred_call* last_deferred_ = nullptr;
   std::vector<fork_watcher*> fork_watchers_;
   system::descriptor control_;
   system::descriptor timer_;
@@ -222,8 +248,8 @@ class context_service final : public asio::execution_context::service,
   deadline_map deadlines_;
   std::unordered_map<deadline_watcher*, deadline_map::iterator> deadline_of_;
   std::optional<clock::time_point> timer_set_;
-  std::vector<lasting_watcher*> young_;
-  bool young_awaited_ = false;  // their deadline is set
+  lasting_watcher* young_ = nullptr;  // a list, which needs no memory
+  std::optional<clock::time_point> young_until_;
 
   mutable std::recursive_mutex wake_mutex_;  // guards what follows, where there is no loop
   system::descriptor doorbell_;
@@ -232,6 +258,8 @@ class context_service final : public asio::execution_context::service,
   std::optional<asio::any_io_executor> executor_;  // of whoever waited first
   std::optional<asio::posix::stream_descriptor> doorbell_wait_;
   std::optional<asio::posix::stream_descriptor> control_wait_;
+  wait_memory doorbell_memory_;
+  wait_memory control_memory_;
   std::uint64_t rings_ = 0;
   std::int64_t waiting_ = 0;
   bool doorbell_pending_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <asio/bind_executor.hpp>
 #include <asio/buffer.hpp>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/system_executor.hpp>
 
@@ -18,21 +19,28 @@ constexpr int most_poll_rounds = 64;
 thread_local int blocking_calls = 0;
 }  // namespace
 
-std::error_code context_service::doorbell(int& descriptor) {
+std::error_code context_service::doorbell(int& descriptor) noexcept {
   const std::lock_guard lock(wake_mutex_);
   if (!doorbell_) {
     auto made = system::create_event();
     if (!made) return made.error;
     doorbell_ = std::move(made.value);
-    if (loop_) {
-      loop_->run_exclusive([this] {
-        attach(loop_->context().get_executor());
-        wait_for_doorbell();
-        if (!std::exchange(polled_, true)) loop_->add_poller(*this);
-      });
-    } else if (waiting_ > 0) {
-      attach(*executor_);
-      start_waits();
+    try {
+      if (loop_) {
+        loop_->run_exclusive([this] {
+          attach(loop_->context().get_executor());
+          if (!polled_) loop_->add_poller(*this);
+          polled_ = true;
+          wait_for_doorbell();
+        });
+      } else if (waiting_ > 0) {
+        attach(*executor_);
+        start_waits();
+      }
+    } catch (const std::bad_alloc&) {
+      doorbell_wait_.reset();
+      doorbell_.reset();
+      return asio::error::no_memory;
     }
   }
   descriptor = doorbell_.get();
@@ -60,9 +68,19 @@ void context_service::forget_finished_sources() noexcept {
   if (polling_ == 0) std::erase_if(sources_, [](const auto& s) { return s->finished(); });
 }
 
-std::vector<std::shared_ptr<wake_source>> context_service::sources() const {
-  const std::lock_guard lock(wake_mutex_);
-  return sources_;
+/// Where any thread may: each source without the lock. One that moves meanwhile may be left out:
+/// before_sleep() looks at them all.
+bool context_service::poll_each_source() noexcept {
+  bool found = false;
+  for (std::size_t i = 0;; ++i) {
+    std::shared_ptr<wake_source> source;
+    {
+      const std::lock_guard lock(wake_mutex_);
+      if (i >= sources_.size()) return found;
+      source = sources_[i];
+    }
+    found |= source->poll();
+  }
 }
 
 bool context_service::poll() noexcept {
@@ -96,31 +114,31 @@ void context_service::wait_for_doorbell() {
   // the user.
   doorbell_wait_->async_read_some(
       asio::buffer(&rings_, sizeof rings_),
-      asio::bind_executor(asio::system_executor(),
-                          [this, made = renewals_](std::error_code, std::size_t) {
-                            if (loop_) {  // the loop polls its sources in the next turn
-                              loop_->internal_handler();
-                              loop_->retake_unit();
-                            }
-                            if (made != renewals_) return;  // the parent's, in its child
-                            if (loop_) {
-                              wait_for_doorbell();
-                              return;
-                            }
-                            {
-                              const std::lock_guard lock(wake_mutex_);
-                              doorbell_pending_ = false;
-                              ++handling_;
-                            }
-                            // A peer that never stops must not keep this thread: handled() sees
-                            // what is left.
-                            bool found = true;
-                            for (int rounds = 0; found && rounds < most_poll_rounds; ++rounds) {
-                              found = false;
-                              for (const auto& source : sources()) found |= source->poll();
-                            }
-                            handled();
-                          }));
+      waiting_in(doorbell_memory_,
+                 asio::bind_executor(asio::system_executor(), [this, made = renewals_](
+                                                                  std::error_code, std::size_t) {
+                   if (loop_) {  // the loop polls its sources in the next turn
+                     loop_->internal_handler();
+                     loop_->retake_unit();
+                   }
+                   if (made != renewals_) return;  // the parent's, in its child
+                   if (loop_) {
+                     wait_for_doorbell();
+                     return;
+                   }
+                   {
+                     const std::lock_guard lock(wake_mutex_);
+                     doorbell_pending_ = false;
+                     ++handling_;
+                   }
+                   // A peer that never stops must not keep this thread: handled() sees
+                   // what is left.
+                   bool found = true;
+                   for (int rounds = 0; found && rounds < most_poll_rounds; ++rounds) {
+                     found = poll_each_source();
+                   }
+                   handled();
+                 })));
   if (loop_) loop_->release_unit();
 }
 
@@ -128,25 +146,27 @@ void context_service::wait_for_control() {
   control_pending_ = true;
   control_wait_->async_wait(
       asio::posix::stream_descriptor::wait_read,
-      asio::bind_executor(asio::system_executor(), [this, made = renewals_](std::error_code error) {
-        if (loop_) {
-          loop_->internal_handler();
-          loop_->retake_unit();
-        }
-        if (made != renewals_) return;
-        if (loop_) {
-          if (!error) poll_descriptors();
-          wait_for_control();
-          return;
-        }
-        {
-          const std::lock_guard lock(wake_mutex_);
-          control_pending_ = false;
-          ++handling_;
-        }
-        if (!error) poll_descriptors();
-        handled();
-      }));
+      waiting_in(control_memory_,
+                 asio::bind_executor(asio::system_executor(),
+                                     [this, made = renewals_](std::error_code error) {
+                                       if (loop_) {
+                                         loop_->internal_handler();
+                                         loop_->retake_unit();
+                                       }
+                                       if (made != renewals_) return;
+                                       if (loop_) {
+                                         if (!error) poll_descriptors();
+                                         wait_for_control();
+                                         return;
+                                       }
+                                       {
+                                         const std::lock_guard lock(wake_mutex_);
+                                         control_pending_ = false;
+                                         ++handling_;
+                                       }
+                                       if (!error) poll_descriptors();
+                                       handled();
+                                     })));
   if (loop_) loop_->release_unit();
 }
 
@@ -167,9 +187,7 @@ context_service::blocking_call::~blocking_call() { --blocking_calls; }
 bool context_service::in_blocking_call() noexcept { return blocking_calls != 0; }
 
 void context_service::poll_sources() noexcept {
-  exclusively([this] {
-    for (const auto& source : sources()) source->poll();
-  });
+  exclusively([this] { (void)poll_each_source(); });
 }
 
 bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noexcept {
@@ -209,15 +227,16 @@ bool context_service::wait(std::chrono::milliseconds limit, int descriptor) noex
   return true;
 }
 
-void context_service::waiting_changed(int difference,
-                                      const asio::any_io_executor& executor) noexcept {
+void context_service::waiting_changed(int difference, const asio::any_io_executor& executor) {
   if (loop_) return;
   const std::lock_guard lock(wake_mutex_);
+  if (handling_ == 0 && difference > 0) {
+    if (!executor_) executor_ = executor;
+    attach(*executor_);
+  }
   waiting_ += difference;
   if (handling_ != 0) return;
   if (waiting_ > 0 && difference > 0) {
-    if (!executor_) executor_ = executor;
-    attach(*executor_);
     start_waits();
   } else if (waiting_ == 0) {
     stop_waits();

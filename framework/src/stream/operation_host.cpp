@@ -1,4 +1,5 @@
 #include <asio/error.hpp>
+#include <new>
 #include <smc/detail/operation.hpp>
 #include <utility>
 
@@ -57,7 +58,18 @@ void operation::discard() {
 
 void operation_host::start(operation& op, bool direct) {
   op.host_ = this;
+  struct unit {
+    loop_core* of;
+    ~unit() {
+      if (of) of->work_finished();
+    }
+  } unless_thrown{direct ? loop_ : nullptr};
   if (direct) loop_->work_started();
+  start_where_it_may(op);
+  unless_thrown.of = nullptr;
+}
+
+void operation_host::start_where_it_may(operation& op) {
   if (!loop_ || loop_->on_this_thread()) {
     start_here(op);
     return;
@@ -79,16 +91,22 @@ void operation_host::start(operation& op, bool direct) {
 void operation_host::start_here(operation& op) {
   if (loop_ && !op.direct_) locking_ = true;  // its steps may run on another thread from now on
   bool ready = true;
+  bool refused = false;
   {
     const guard lock(*this);
-    ++in_flight_;
     const bool first = queues_[op.queue_].head == nullptr;
     if (first && try_perform(op)) {
       op.state_ = operation::state::done;
-    } else {
-      append(op);
+    } else if (append(op)) {
       ready = first && arm_head(op.queue_) != nullptr;
+    } else {
+      refused = true;
     }
+    if (!refused) ++in_flight_;
+  }
+  if (refused) {
+    op.table_->finish(op, false);
+    throw std::bad_alloc();
   }
   if (ready) hand_over(op, true);
 }
@@ -223,7 +241,13 @@ operation* operation_host::find(std::uint64_t id) noexcept {
   return nullptr;
 }
 
-void operation_host::append(operation& op) noexcept {
+/// False: there is no memory for that it waits.
+bool operation_host::append(operation& op) noexcept {
+  try {
+    waiting_changed(1);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   fifo& queue = queues_[op.queue_];
   op.next_queued_ = nullptr;
   if (queue.tail) {
@@ -232,7 +256,7 @@ void operation_host::append(operation& op) noexcept {
     queue.head = &op;
   }
   queue.tail = &op;
-  waiting_changed(1);
+  return true;
 }
 
 void operation_host::unlink(operation& op) noexcept {

@@ -71,6 +71,7 @@ std::error_code connect(stream_core& core, const asio::ip::tcp::endpoint& to) no
   return core.connect(to);
 }
 void begin_connect(stream_core& core, const asio::ip::tcp::endpoint& to) { core.begin_connect(to); }
+void give_up_connect(stream_core& core) noexcept { core.give_up_connect(); }
 transfer_result read(stream_core& core, mutable_buffers buffers) noexcept {
   return core.read(buffers);
 }

@@ -1,10 +1,12 @@
 #include "stream/stream_core.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <asio/error.hpp>
 #include <asio/prefer.hpp>
+#include <new>
 #include <smc/config.hpp>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "negotiation/registry.hpp"
 #include "statistics/registry.hpp"
 #include "stream/acceptor_core.hpp"
+#include "system/events.hpp"
 #include "system/tcp_sockets.hpp"
 
 namespace smc::detail {
@@ -78,7 +81,7 @@ std::error_code stream_core::bind(const asio::ip::tcp::endpoint& endpoint) {
   return tcp_.bind(endpoint);
 }
 
-std::error_code stream_core::settle(established&& outcome) {
+std::error_code stream_core::settle(established&& outcome) noexcept try {
   if (!outcome.carrier) {
     if (const auto error = tcp_.enter_reactor()) return error;
     outcome.carrier = negotiation::make_tcp_connection(tcp_.in_reactor(), loop());
@@ -89,9 +92,11 @@ std::error_code stream_core::settle(established&& outcome) {
   record_.emplace(outcome_.kind, *connection_);
   if (outcome_.reason) count_fallback(static_cast<reason>(outcome_.reason.value()));
   return {};
+} catch (const std::bad_alloc&) {
+  return asio::error::no_memory;
 }
 
-std::error_code stream_core::adopt(accepted_connection&& accepted) {
+std::error_code stream_core::adopt(accepted_connection&& accepted) noexcept {
   if (is_open()) return asio::error::already_open;
   tcp_.adopt(std::move(accepted.socket), accepted.peer.protocol());
   const auto error = settle(std::move(accepted.outcome));
@@ -112,9 +117,15 @@ void stream_core::watch_tcp() {
   exclusively([this] { service_.exclusively([this] { service_.watch_lasting(*this); }); });
 }
 
-void stream_core::on_lasting() noexcept {
+bool stream_core::on_lasting() noexcept {
   const guard lock(*this);
-  watched_ = connection_ && !service_.watch(tcp_.number(), *this, 0);
+  if (!connection_) return true;
+  watched_ = !service_.watch(tcp_.number(), *this, 0);
+  if (watched_) return true;
+  std::array<pollfd, 1> reset{pollfd{tcp_.number(), 0, 0}};
+  const auto told = system::poll(reset, std::chrono::milliseconds(0));
+  if (told && told.value != 0) connection_->cut();
+  return false;
 }
 
 void stream_core::on_event(std::uint32_t) noexcept {
@@ -474,7 +485,7 @@ bool stream_core::data_step(operation& op, std::size_t min, asio::const_buffer& 
 
 // ---- connecting
 
-std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept {
+std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept try {
   if (connection_) return asio::error::already_connected;
   if (!is_open()) {
     if (const auto error = tcp_.open_bare(to.protocol())) return error;
@@ -484,6 +495,8 @@ std::error_code stream_core::connect(const asio::ip::tcp::endpoint& to) noexcept
   if (!error) error = settle(std::move(outcome));
   if (!error) watch_tcp();
   return error;
+} catch (const std::bad_alloc&) {
+  return asio::error::no_memory;
 }
 
 void stream_core::begin_connect(const asio::ip::tcp::endpoint& to) {
@@ -517,6 +530,17 @@ void stream_core::connected(const connect_attempt& attempt, std::error_code erro
   }
   if (!error) watch_tcp();
   operation_host::ready(connect_queue, context_service::in_blocking_call());
+}
+
+void stream_core::give_up_connect() noexcept {
+  exclusively([this] {
+    {
+      const guard lock(*this);
+      connect_result_.reset();
+      disarm(connect_queue);
+    }
+    disarmed();
+  });
 }
 
 bool stream_core::connect_step(operation& op) noexcept {

@@ -71,8 +71,10 @@ class stream_core final : public operation_host,
   std::error_code connect(const asio::ip::tcp::endpoint& to) noexcept;
   /// Begins a connect whose operation waits in the connect queue.
   void begin_connect(const asio::ip::tcp::endpoint& to);
+  /// There is no operation for it.
+  void give_up_connect() noexcept;
   /// Takes over an accepted connection.
-  std::error_code adopt(accepted_connection&& accepted);
+  std::error_code adopt(accepted_connection&& accepted) noexcept;
   /// The client's handshake ended.
   void connected(const connect_attempt& attempt, std::error_code error, established&& outcome);
 
@@ -115,11 +117,9 @@ class stream_core final : public operation_host,
   bool arm(unsigned char queue, operation& head) noexcept override;
   void disarm(unsigned char queue) noexcept override;
   void disarmed() noexcept override;
-  void waiting_changed(int difference) noexcept override {
-    service_.waiting_changed(difference, executor_);
-  }
+  void waiting_changed(int difference) override { service_.waiting_changed(difference, executor_); }
 
-  void on_lasting() noexcept override;
+  bool on_lasting() noexcept override;
   void on_event(std::uint32_t epoll_events) noexcept override;
   void watch_tcp();
   void unwatch_tcp() noexcept;
@@ -131,7 +131,7 @@ class stream_core final : public operation_host,
   std::error_code blocking(direction d, std::size_t min, Try&& attempt) noexcept;
   bool pass_on_leftover() noexcept;
   void drive_leftover() noexcept;
-  std::error_code settle(established&& outcome);
+  std::error_code settle(established&& outcome) noexcept;
   void close_here(bool call_handlers = true) noexcept;
 
   const asio::any_io_executor executor_;

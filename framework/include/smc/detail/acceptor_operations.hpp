@@ -1,7 +1,9 @@
 #pragma once
 // What each asynchronous operation of an acceptor performs, and what its handler gets.
+#include <asio/error.hpp>
 #include <asio/execution/executor.hpp>
 #include <asio/ip/tcp.hpp>
+#include <new>
 #include <smc/detail/acceptor_api.hpp>
 #include <smc/detail/operation_impl.hpp>
 #include <system_error>
@@ -55,8 +57,13 @@ struct accept_moved_operation {
 
   bool perform(operation& op, void* target) noexcept { return accept_step(op, target, accepted); }
   std::tuple<std::error_code, Stream> result(operation& op) {
-    Stream peer(executor);
-    if (!op.error) op.error = adopt_into(peer, std::move(accepted), nullptr);
+    Stream peer(executor, typename Stream::without_core());
+    try {
+      peer = Stream(executor);
+      if (!op.error) op.error = adopt_into(peer, std::move(accepted), nullptr);
+    } catch (const std::bad_alloc&) {
+      op.error = asio::error::no_memory;
+    }
     return {op.error, std::move(peer)};
   }
 };

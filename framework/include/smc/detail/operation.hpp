@@ -83,6 +83,7 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
   virtual ~operation_host() = default;
 
   /// Starts `op`: tries it at once if nothing is ahead of it, never finishes it inside this call.
+  /// Where it throws, `op` is gone, its handler destroyed.
   void start(operation& op, bool direct);
   /// A target's waiter says that the head of `queue` may make progress. Any thread.
   /// `post`: the caller must not run handlers.
@@ -112,8 +113,9 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
   virtual void disarm(unsigned char queue) noexcept = 0;
   /// Follows calls of disarm(), without the lock.
   virtual void disarmed() noexcept {}
-  /// An operation began or ceased to wait (for contexts that watch descriptors only meanwhile).
-  virtual void waiting_changed(int difference) noexcept = 0;
+  /// An operation begins (1; may throw) or ceased (-1) to wait: for contexts that watch descriptors
+  /// only meanwhile.
+  virtual void waiting_changed(int difference) = 0;
 
   class guard {
    public:
@@ -154,6 +156,7 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
     operation* tail = nullptr;
   };
 
+  void start_where_it_may(operation& op);
   void start_here(operation& op);
   void cancel_here(std::uint64_t id) noexcept;
   bool try_perform(operation& op) noexcept;
@@ -162,7 +165,7 @@ class operation_host : public std::enable_shared_from_this<operation_host> {
   operation* arm_head(unsigned char queue) noexcept;
   void hand_over(operation& op, bool post) noexcept;
   operation* find(std::uint64_t id) noexcept;
-  void append(operation& op) noexcept;
+  bool append(operation& op) noexcept;
   void unlink(operation& op) noexcept;
   std::shared_ptr<operation_host> finished() noexcept;
 

@@ -7,11 +7,13 @@
 #include <asio/associated_executor.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/error.hpp>
+#include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/prefer.hpp>
 #include <asio/recycling_allocator.hpp>
 #include <optional>
 #include <smc/detail/operation.hpp>
+#include <smc/detail/reserved_memory.hpp>
 #include <smc/event_loop.hpp>
 #include <tuple>
 #include <typeinfo>
@@ -50,6 +52,12 @@ class operation_impl final : public operation {
     auto* op = new (memory.get())
         operation_impl(queue, host.loop(), io, std::move(handler), std::move(payload));
     memory.release();
+    struct not_started {
+      operation* op;
+      ~not_started() {
+        if (op) finish(*op, false);
+      }
+    } unless{op};
     if (slot.is_connected()) {
       const std::uint64_t id = host.new_id();
       operation_host::set_id(*op, id);
@@ -61,6 +69,7 @@ class operation_impl final : public operation {
         if (const auto alive = weak.lock()) alive->cancel(id);
       });
     }
+    unless.op = nullptr;
     host.start(*op, op->direct_);
   }
 
@@ -75,10 +84,11 @@ class operation_impl final : public operation {
   };
 
   /// What travels through the handler's executor. Destroyed unused, it destroys the operation.
+  template <typename Allocator>
   class step_function {
    public:
-    explicit step_function(operation_impl& op) noexcept
-        : op_(&op), allocator_(get_allocator(op.handler_)) {}
+    step_function(operation_impl& op, const Allocator& allocator) noexcept
+        : op_(&op), allocator_(allocator) {}
     step_function(step_function&& other) noexcept
         : op_(std::exchange(other.op_, nullptr)), allocator_(other.allocator_) {}
     step_function(const step_function&) = delete;
@@ -86,17 +96,45 @@ class operation_impl final : public operation {
     ~step_function() {
       if (op_) op_->discard();
     }
-    using allocator_type = operation_impl::allocator_type;
+    using allocator_type = Allocator;
     allocator_type get_allocator() const noexcept { return allocator_; }
     void operator()() { std::exchange(op_, nullptr)->step(); }
 
    private:
-    static allocator_type get_allocator(const Handler& handler) {
-      return operation_impl::get_allocator(handler);
-    }
     operation_impl* op_;
-    allocator_type allocator_;
+    Allocator allocator_;
   };
+
+  // An io_context frees a function's memory before it calls the function, so that the operation can
+  // have it in itself: no memory is needed any more once it waits.
+  static constexpr std::size_t trip_size = 64;
+  using trip_allocator = reserved_allocator<void, trip_size>;
+  using tracked_context_executor =
+      std::decay_t<decltype(asio::prefer(std::declval<const asio::io_context::executor_type&>(),
+                                         asio::execution::outstanding_work.tracked))>;
+
+  /// The executor as an io_context's, if it is one.
+  static const tracked_context_executor* of_a_context(
+      const tracked_handler_executor& executor) noexcept {
+    if constexpr (std::is_same_v<tracked_handler_executor, tracked_context_executor>) {
+      return &executor;
+    } else if constexpr (std::is_same_v<tracked_handler_executor, asio::any_io_executor>) {
+      if (executor.target_type() != typeid(tracked_context_executor)) return nullptr;
+      return executor.template target<tracked_context_executor>();
+    } else {
+      return nullptr;
+    }
+  }
+
+  template <typename On, typename Allocator>
+  static void send(const On& executor, operation_impl& self, const Allocator& allocator,
+                   bool post) {
+    if (post) {
+      asio::post(executor, step_function<Allocator>(self, allocator));
+    } else {
+      asio::dispatch(executor, step_function<Allocator>(self, allocator));
+    }
+  }
 
   static allocator_type get_allocator(const Handler& handler) {
     return asio::get_associated_allocator(handler, asio::recycling_allocator<void>());
@@ -144,10 +182,10 @@ class operation_impl final : public operation {
     auto& self = static_cast<operation_impl&>(op);
     // A copy: the operation, and the executor in it, may be gone before dispatch() returns.
     const tracked_handler_executor executor = self.work_->handler;
-    if (post) {
-      asio::post(executor, step_function(self));
+    if (const auto* context = of_a_context(executor)) {
+      send(*context, self, trip_allocator(self.trip_), post);
     } else {
-      asio::dispatch(executor, step_function(self));
+      send(executor, self, get_allocator(self.handler_), post);
     }
   }
 
@@ -156,10 +194,15 @@ class operation_impl final : public operation {
     storage memory(get_allocator(self.handler_), &self);
     Handler handler(std::move(self.handler_));
     std::optional<work> keep(std::move(self.work_));
+    if (!call) {  // there is no result
+      self.~operation_impl();
+      memory.free();
+      return;
+    }
     auto result = self.payload_.result(self);
     self.~operation_impl();
     memory.free();  // before the handler runs: it may start the next operation in the same place
-    if (call) std::apply(std::move(handler), std::move(result));
+    std::apply(std::move(handler), std::move(result));
   }
 
   static constexpr functions table{&perform, &schedule, &finish};
@@ -167,6 +210,7 @@ class operation_impl final : public operation {
   Handler handler_;
   Payload payload_;
   std::optional<work> work_;
+  reserved_memory<trip_size> trip_;
 };
 
 }  // namespace smc::detail

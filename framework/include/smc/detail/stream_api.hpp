@@ -52,6 +52,7 @@ std::error_code non_blocking(stream_core& core, bool mode) noexcept;
 std::error_code native_handle(stream_core& core, int& handle) noexcept;
 
 std::error_code connect(stream_core& core, const asio::ip::tcp::endpoint& to) noexcept;
+void give_up_connect(stream_core& core) noexcept;
 void begin_connect(stream_core& core, const asio::ip::tcp::endpoint& to);
 transfer_result read(stream_core& core, mutable_buffers buffers) noexcept;
 transfer_result write(stream_core& core, const_buffers buffers) noexcept;
