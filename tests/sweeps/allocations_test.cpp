@@ -14,7 +14,7 @@ class Sweep : public each_setting {
   config hasty() const {
     config wanted = settings();
     // How long one side may wait for a peer that had no memory to answer.
-    wanted.handshake_timeout = std::chrono::milliseconds(20);
+    wanted.handshake_timeout = std::chrono::milliseconds(10);
     return wanted;
   }
 
