@@ -14,7 +14,7 @@ class Sweep : public each_setting {
   config hasty() const {
     config wanted = settings();
     // How long one side may wait for a peer that had no memory to answer.
-    wanted.handshake_timeout = std::chrono::milliseconds(10);
+    wanted.handshake_timeout = std::chrono::milliseconds(300);
     return wanted;
   }
 
@@ -52,7 +52,7 @@ class Sweep : public each_setting {
       first.next_client();
     }
     // Hundreds of allocations read the machine's limits, and end alike: not each of them is tried.
-    constexpr std::uint64_t stride = 19;
+    const std::uint64_t stride = many == 1 ? 19 : 67;
     std::uint64_t alike = 0;
     std::size_t points = 0;
     std::uint64_t nth = 0;

@@ -81,6 +81,12 @@ void* operator new(std::size_t n, std::align_val_t a) { return allocate_or_throw
 void* operator new[](std::size_t n, std::align_val_t a) { return allocate_or_throw(n, of(a)); }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, usual); }
 void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, usual); }
+void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(n, of(a));
+}
+void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(n, of(a));
+}
 void operator delete(void* p) noexcept { give_back(p); }
 void operator delete[](void* p) noexcept { give_back(p); }
 void operator delete(void* p, std::size_t) noexcept { give_back(p); }
@@ -91,3 +97,5 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { give_bac
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { give_back(p); }
 void operator delete(void* p, const std::nothrow_t&) noexcept { give_back(p); }
 void operator delete[](void* p, const std::nothrow_t&) noexcept { give_back(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { give_back(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { give_back(p); }

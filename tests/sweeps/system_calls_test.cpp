@@ -54,7 +54,7 @@ class SystemCallSweep : public each_setting {
   bool lived_through(way lived, call kind, std::uint64_t nth, int error) {
     const auto memory = system::memory_budget::process().memory_in_use();
     config wanted = settings();
-    wanted.handshake_timeout = std::chrono::milliseconds(10);
+    wanted.handshake_timeout = std::chrono::milliseconds(300);
     bool reached = false;
     {
       life one(by(), where(), wanted);
