@@ -11,6 +11,7 @@ add_library(smc_test_support STATIC
   ${PROJECT_SOURCE_DIR}/tests/support/memory_connection.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/memory_faults.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/memory_transport.cpp
+  ${PROJECT_SOURCE_DIR}/tests/support/other_process.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/resources.cpp
   ${PROJECT_SOURCE_DIR}/tests/support/watchdog.cpp)
 set_target_properties(smc_test_support PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 #include "setting.hpp"
 #include "support/resources.hpp"
 

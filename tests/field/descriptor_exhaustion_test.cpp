@@ -3,7 +3,7 @@
 #include <asio/steady_timer.hpp>
 
 #include "framework/faults/echo_server.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "setting.hpp"
 #include "support/descriptor_limit.hpp"

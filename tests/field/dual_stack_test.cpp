@@ -3,7 +3,7 @@
 #include <fstream>
 #include <optional>
 
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 #include "setting.hpp"
 #include "support/network_namespace.hpp"
 

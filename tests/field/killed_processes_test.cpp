@@ -14,7 +14,7 @@
 #include "framework/faults/echo_server.hpp"
 #include "framework/faults/fake_announcer.hpp"
 #include "framework/faults/flow.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 #include "setting.hpp"
 
 namespace smc::test {

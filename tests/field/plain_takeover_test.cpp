@@ -4,7 +4,7 @@
 #include <asio/redirect_error.hpp>
 
 #include "framework/faults/echo_server.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 #include "setting.hpp"
 
 namespace smc::test {

@@ -59,7 +59,7 @@ class Sweep : public each_setting {
     while (!HasFailure() && lived_through(lived, nth, many)) {
       alike = connected_ == connected_before_ ? alike + 1 : 0;
       connected_before_ = connected_;
-      nth += alike > 60 ? stride : 1;
+      nth += alike > 60 ? stride : points_apart;
       ++points;
     }
     RecordProperty("points", static_cast<int>(points));

@@ -13,6 +13,13 @@
 
 namespace smc::test {
 
+/// A sanitizer makes a sweep slow, and most points lead through the same code.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t points_apart = 5;
+#else
+inline constexpr std::uint64_t points_apart = 1;
+#endif
+
 class life {
  public:
   life(carrier by, place where, const config& settings)

@@ -262,6 +262,7 @@ class context_service final : public asio::execution_context::service, private p
   wait_memory control_memory_;
   std::uint64_t rings_ = 0;
   std::int64_t waiting_ = 0;
+  std::uint32_t polls_ = 0;  // of a loop
   bool doorbell_pending_ = false;
   bool control_pending_ = false;
   int handling_ = 0;

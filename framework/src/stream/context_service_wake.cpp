@@ -16,6 +16,7 @@ namespace smc::detail {
 
 namespace {
 constexpr int most_poll_rounds = 64;
+constexpr std::uint32_t polls_between_clearances = 1024;
 thread_local int blocking_calls = 0;
 }  // namespace
 
@@ -89,6 +90,8 @@ bool context_service::poll() noexcept {
   ++polling_;
   for (std::size_t i = 0; i < sources_.size(); ++i) found |= sources_[i]->poll();
   --polling_;
+  // Else who never sleeps keeps what the dead have shared until the next peer comes.
+  if (++polls_ % polls_between_clearances == 0) forget_finished_sources();
   return found;
 }
 

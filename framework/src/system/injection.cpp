@@ -10,6 +10,7 @@ std::atomic<int> wanted_kind{any_kind};
 std::atomic<std::uint64_t> calls_before{0};
 std::atomic<int> error_number{0};
 std::atomic<bool> done{false};
+std::atomic<interruption_scope::interruption> interrupts{nullptr};
 }  // namespace
 
 int injected_failure(call kind) noexcept {
@@ -18,6 +19,7 @@ int injected_failure(call kind) noexcept {
   // Wraps below zero after the failing call: no later one fails.
   if (calls_before.fetch_sub(1, std::memory_order_relaxed) != 0) return 0;
   done.store(true, std::memory_order_relaxed);
+  if (const auto then = interrupts.load(std::memory_order_relaxed)) then();
   return error_number.load(std::memory_order_relaxed);
 }
 
@@ -46,6 +48,16 @@ failure_scope::~failure_scope() {
 
 bool failure_scope::triggered() const noexcept {
   return detail::done.load(std::memory_order_relaxed);
+}
+
+interruption_scope::interruption_scope(std::uint64_t nth, interruption then) noexcept {
+  detail::interrupts.store(then, std::memory_order_relaxed);
+  detail::start(detail::any_kind, nth, 0);
+}
+
+interruption_scope::~interruption_scope() {
+  detail::injection_active.store(false, std::memory_order_release);
+  detail::interrupts.store(nullptr, std::memory_order_relaxed);
 }
 
 std::uint64_t failure_scope::calls() const noexcept {

@@ -1,6 +1,7 @@
 #pragma once
-// Every system call of the shared-memory and local-socket code can be made to fail on purpose, so
-// that each error path is walked by a test. Unused it costs one relaxed load per call.
+// Every system call of the shared-memory and local-socket code can be made to fail on purpose, or
+// be the moment of something else, so that each error path is walked by a test. Unused it costs one
+// relaxed load per call.
 #include <atomic>
 #include <cstdint>
 
@@ -66,6 +67,17 @@ class failure_scope {
 
  private:
   const std::uint64_t nth_;
+};
+
+/// While it lives, `then` is called once: before the `nth` (from 0) system call of any kind that
+/// this process makes. One at a time, and none beside a failure_scope; any thread's calls count.
+class interruption_scope {
+ public:
+  using interruption = void (*)() noexcept;
+  interruption_scope(std::uint64_t nth, interruption then) noexcept;
+  interruption_scope(const interruption_scope&) = delete;
+  interruption_scope& operator=(const interruption_scope&) = delete;
+  ~interruption_scope();
 };
 
 }  // namespace smc::system

@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "framework/faults/attack.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "framework/faults/attack.hpp"
 #include "framework/faults/flow.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

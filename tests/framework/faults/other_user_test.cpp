@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "framework/faults/attack.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "framework/faults/echo_server.hpp"
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

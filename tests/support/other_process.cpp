@@ -1,4 +1,4 @@
-#include "framework/faults/other_process.hpp"
+#include "support/other_process.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -10,9 +10,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <stdexcept>
 
 #include "system/events.hpp"
+#include "system/memory.hpp"
 #include "system/sockets.hpp"
 
 namespace smc::test {
@@ -101,11 +104,13 @@ const int helper = start_helper();
 }  // namespace
 
 other_process::other_process(role does, role_argument argument) {
-  const auto file = taken(system::create_memory_file("test-facts"));
-  if (::ftruncate(file.get(), facts_size) != 0) throw std::runtime_error("ftruncate");
-  memory_ = std::make_unique<mapped_file>(file.get(), facts_size);
+  const auto file = system::create_memory_file("test-facts");
+  if (!file || ::ftruncate(file.value.get(), facts_size) != 0) {
+    throw std::runtime_error("no memory to share with another process");
+  }
+  memory_ = std::make_unique<mapped_file>(file.value.get(), facts_size);
   new (memory_->data()) shared_facts;
-  send_order(helper, {does, argument}, file.get());
+  send_order(helper, {does, argument}, file.value.get());
   if (::recv(helper, &pid_, sizeof pid_, 0) != sizeof pid_ || pid_ <= 0) {
     throw std::runtime_error("no other process");
   }

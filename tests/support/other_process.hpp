@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "framework/faults/memory_files.hpp"
+#include "support/mapped_file.hpp"
 #include "system/descriptor.hpp"
 
 namespace smc::test {
