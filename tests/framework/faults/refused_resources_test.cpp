@@ -7,49 +7,58 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 
 #include "framework/faults/echo_server.hpp"
 #include "support/other_process.hpp"
+#include "system/memory_budget.hpp"
 
 namespace smc::test {
 namespace {
 
 /// From here on this process may not make the call.
-bool refuse(unsigned number) {
+template <unsigned Number>
+void refuse_call(config&) {
   std::array<sock_filter, 4> code{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, Number, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};
   const sock_fprog program{code.size(), code.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    throw std::runtime_error("seccomp");
+  }
+}
+
+void refuse_buffers(config& settings) { settings.buffer_memory_limit = 4096; }
+
+/// The library's rings have as many mappings as they may have.
+void refuse_mappings(config&) {
+  auto& budget = system::memory_budget::process();
+  while (budget.take_mappings(1) == reason::none) {
+  }
 }
 
 struct refusal {
   const char* name;
-  std::optional<unsigned> call;  // none: room for buffers is refused, by the configuration
-  reason to_client;              // as the process from which it is refused is told
+  void (*happens)(config&);
+  reason to_client;  // as the process from which it is refused is told
   reason to_server;
 };
 constexpr refusal refusals[] = {
-    {"memfd", SYS_memfd_create, reason::not_permitted, reason::not_permitted},
+    {"memfd", refuse_call<SYS_memfd_create>, reason::not_permitted, reason::not_permitted},
     // Who can't introduce itself hangs up, before anything is offered to it.
-    {"pidfd", SYS_pidfd_open, reason::not_permitted, reason::not_offered},
-    {"eventfd", SYS_eventfd2, reason::not_permitted, reason::not_permitted},
-    {"fallocate", SYS_fallocate, reason::not_permitted, reason::not_permitted},
-    {"buffers", std::nullopt, reason::memory_limit, reason::memory_limit}};
+    {"pidfd", refuse_call<SYS_pidfd_open>, reason::not_permitted, reason::not_offered},
+    {"eventfd", refuse_call<SYS_eventfd2>, reason::not_permitted, reason::not_permitted},
+    {"fallocate", refuse_call<SYS_fallocate>, reason::not_permitted, reason::not_permitted},
+    {"buffers", refuse_buffers, reason::memory_limit, reason::memory_limit},
+    {"mappings", refuse_mappings, reason::mapping_limit, reason::mapping_limit}};
 
 /// The configuration of a process from which this is refused.
 config refused(int what) {
   config settings = settings_for(carrier::smc_d_mapped);
-  if (const auto call = refusals[what].call; !call) {
-    settings.buffer_memory_limit = 4096;
-  } else if (!refuse(*call)) {
-    throw std::runtime_error("seccomp");
-  }
+  refusals[what].happens(settings);
   return settings;
 }
 
