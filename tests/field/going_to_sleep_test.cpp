@@ -152,10 +152,9 @@ TEST_P(FieldSleep, ConnectionsThatComeJustThenAreServed) {
 }
 
 std::string name_of_sleeper(const testing::TestParamInfo<std::tuple<carrier, sleeper>>& info) {
-  static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying"};
   static constexpr const char* sleepers[] = {"loop_that_spins", "loop_that_never_spins",
                                              "io_context"};
-  return std::string(carriers[static_cast<int>(std::get<0>(info.param))]) + "_on_" +
+  return name_of(std::get<0>(info.param)) + "_on_" +
          sleepers[static_cast<int>(std::get<1>(info.param))];
 }
 

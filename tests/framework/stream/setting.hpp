@@ -246,12 +246,20 @@ class each_setting : public testing::TestWithParam<std::tuple<carrier, place>> {
   }
 };
 
-inline std::string name_of(carrier by, place where) {
+inline std::string name_of(carrier by) {
   static constexpr const char* carriers[] = {"tcp", "smc_d_mapped", "smc_d_copying", "memory",
                                              "reference"};
+  return carriers[static_cast<int>(by)];
+}
+
+inline std::string name_of_carrier(const testing::TestParamInfo<carrier>& info) {
+  return name_of(info.param);
+}
+
+inline std::string name_of(carrier by, place where) {
   static constexpr const char* places[] = {"event_loop", "io_context", "threads_and_strand",
                                            "pool_and_strand", "loop_and_strand"};
-  return std::string(carriers[static_cast<int>(by)]) + "_on_" + places[static_cast<int>(where)];
+  return name_of(by) + "_on_" + places[static_cast<int>(where)];
 }
 
 inline std::string name_of_setting(const testing::TestParamInfo<std::tuple<carrier, place>>& info) {
