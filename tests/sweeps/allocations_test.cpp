@@ -63,7 +63,7 @@ class Sweep : public each_setting {
       ++points;
     }
     RecordProperty("points", static_cast<int>(points));
-    EXPECT_GT(points, 10u);
+    EXPECT_GT(points * points_apart, 10u);
   }
 
   resources before_ = resources::of_this_process();
