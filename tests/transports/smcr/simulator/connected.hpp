@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -18,6 +19,10 @@ namespace smc::rdma::simulator {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+inline const std::error_code no_memory = system::error_of(ENOMEM);
+inline const std::error_code invalid = system::error_of(EINVAL);
+inline const std::error_code device_gone = system::error_of(EIO);
 
 template <typename T>
 std::unique_ptr<T> made(created<T> c) {
@@ -129,9 +134,12 @@ struct end {
 };
 
 inline std::vector<completion> polled(completion_queue& queue) {
-  std::vector<completion> all(16384);
-  const auto n = queue.poll(all);
-  all.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  std::vector<completion> all;
+  std::array<completion, 16> some;
+  for (std::ptrdiff_t n = 1; n > 0;) {
+    n = queue.poll(some);
+    if (n > 0) all.insert(all.end(), some.begin(), some.begin() + n);
+  }
   return all;
 }
 

@@ -18,8 +18,8 @@ TEST(SimulatedDevice, TellsWhatItIs) {
   EXPECT_EQ(a.port(1).value.active_mtu, mtu::b2048);
   EXPECT_EQ(a.gids(1).value.at(0).gid[14], std::byte{0x0a});
   EXPECT_EQ(a.gids(1).value.at(0).mac[5], std::byte{0x07});
-  EXPECT_EQ(a.port(3).error, std::errc::invalid_argument);
-  EXPECT_EQ(a.gids(0).error, std::errc::invalid_argument);
+  EXPECT_EQ(a.port(3).error, invalid);
+  EXPECT_EQ(a.gids(0).error, invalid);
 }
 
 TEST(SimulatedDevice, LimitsAreKept) {
@@ -36,39 +36,37 @@ TEST(SimulatedDevice, LimitsAreKept) {
   o.attributes.max_shared_receives = 8;
   adapter& a = net.add(o);
   auto domain = made(a.allocate_domain());
-  EXPECT_EQ(a.allocate_domain().error, std::errc::not_enough_memory);
-  EXPECT_EQ(a.create_completion_queue(65).error, std::errc::invalid_argument);
-  EXPECT_EQ(a.create_completion_queue(0).error, std::errc::invalid_argument);
+  EXPECT_EQ(a.allocate_domain().error, no_memory);
+  EXPECT_EQ(a.create_completion_queue(65).error, invalid);
+  EXPECT_EQ(a.create_completion_queue(0).error, invalid);
   auto queue = made(a.create_completion_queue(64));
   EXPECT_EQ(queue->depth(), 64U);
-  EXPECT_EQ(a.create_completion_queue(64).error, std::errc::not_enough_memory);
+  EXPECT_EQ(a.create_completion_queue(64).error, no_memory);
 
   queue_pair_options q;
   q.sends = q.receives = queue.get();
-  EXPECT_EQ(domain->create_queue_pair(q).error, std::errc::invalid_argument) << "48 requests";
+  EXPECT_EQ(domain->create_queue_pair(q).error, invalid) << "48 requests";
   q.max_sends = q.max_receives = 16;
   q.max_send_parts = 3;
-  EXPECT_EQ(domain->create_queue_pair(q).error, std::errc::invalid_argument);
+  EXPECT_EQ(domain->create_queue_pair(q).error, invalid);
   q.max_send_parts = 2;
   q.max_inline = 257;
-  EXPECT_EQ(domain->create_queue_pair(q).error, std::errc::invalid_argument);
+  EXPECT_EQ(domain->create_queue_pair(q).error, invalid);
   q.max_inline = 0;
   q.sends = nullptr;
-  EXPECT_EQ(domain->create_queue_pair(q).error, std::errc::invalid_argument);
+  EXPECT_EQ(domain->create_queue_pair(q).error, invalid);
   q.sends = queue.get();
   auto pair = made(domain->create_queue_pair(q));
-  EXPECT_EQ(domain->create_queue_pair(q).error, std::errc::not_enough_memory);
+  EXPECT_EQ(domain->create_queue_pair(q).error, no_memory);
 
   std::vector<std::byte> bytes(100);
-  EXPECT_EQ(domain->register_memory({}, access::local_write).error, std::errc::invalid_argument);
-  EXPECT_EQ(domain->register_memory(bytes, access::remote_write).error,
-            std::errc::invalid_argument);
+  EXPECT_EQ(domain->register_memory({}, access::local_write).error, invalid);
+  EXPECT_EQ(domain->register_memory(bytes, access::remote_write).error, invalid);
   auto region = made(domain->register_memory(bytes, access::local_write));
-  EXPECT_EQ(domain->register_memory(bytes, access::local_write).error,
-            std::errc::not_enough_memory);
-  EXPECT_EQ(domain->create_shared_receive_queue(9, 1).error, std::errc::invalid_argument);
+  EXPECT_EQ(domain->register_memory(bytes, access::local_write).error, no_memory);
+  EXPECT_EQ(domain->create_shared_receive_queue(9, 1).error, invalid);
   auto shared = made(domain->create_shared_receive_queue(8, 1));
-  EXPECT_EQ(domain->create_shared_receive_queue(8, 1).error, std::errc::not_enough_memory);
+  EXPECT_EQ(domain->create_shared_receive_queue(8, 1).error, no_memory);
 
   EXPECT_EQ(a.live(), (object_counts{1, 1, 1, 1, 1}));
   shared.reset();
@@ -88,8 +86,7 @@ TEST(SimulatedDevice, LockedMemoryIsLimited) {
   auto domain = made(a.allocate_domain());
   std::vector<std::byte> bytes(64 * 1024);
   auto half = made(domain->register_memory(std::span(bytes).first(32 * 1024), access::local_write));
-  EXPECT_EQ(domain->register_memory(bytes, access::local_write).error,
-            std::errc::not_enough_memory);
+  EXPECT_EQ(domain->register_memory(bytes, access::local_write).error, no_memory);
   half.reset();
   EXPECT_NO_THROW(made(domain->register_memory(bytes, access::local_write)));
 }
@@ -242,13 +239,13 @@ TEST(SimulatedDevice, FailureFlushesEverythingAndRefusesAllCalls) {
   EXPECT_EQ(outcome(*c.client.sends), "1:flushed");
   EXPECT_EQ(outcome(*c.client.receives), "2:flushed");
   EXPECT_EQ(events(c.client.device), std::vector{event_kind::device_fatal});
-  EXPECT_EQ(c.client.send(1, 0, 4), std::errc::io_error);
-  EXPECT_EQ(c.client.post_receive(1), std::errc::io_error);
-  EXPECT_EQ(c.client.device.port(1).error, std::errc::io_error);
-  EXPECT_EQ(c.client.device.allocate_domain().error, std::errc::io_error);
-  EXPECT_EQ(c.client.device.create_completion_queue(1).error, std::errc::io_error);
-  EXPECT_EQ(c.client.sends->arm(false), std::errc::io_error);
-  EXPECT_EQ(c.client.pair->fail(), std::errc::io_error);
+  EXPECT_EQ(c.client.send(1, 0, 4), device_gone);
+  EXPECT_EQ(c.client.post_receive(1), device_gone);
+  EXPECT_EQ(c.client.device.port(1).error, device_gone);
+  EXPECT_EQ(c.client.device.allocate_domain().error, device_gone);
+  EXPECT_EQ(c.client.device.create_completion_queue(1).error, device_gone);
+  EXPECT_EQ(c.client.sends->arm(false), device_gone);
+  EXPECT_EQ(c.client.pair->fail(), device_gone);
   c.net.run();
 }
 

@@ -185,9 +185,7 @@ TEST(SimulatorErrors, WriteOutsideOfWhatIsRegisteredIsRefused) {
     EXPECT_EQ(outcome(*c.client.sends), "1:remote access error");
     EXPECT_EQ(c.server.bytes, before);
     EXPECT_EQ(outcome(*c.server.receives), "9:flushed");
-    EXPECT_EQ(events(c.server.device), (std::vector{event_kind::communication_established,
-                                                    event_kind::queue_pair_access_error}))
-        << "none before it was heard of";
+    EXPECT_EQ(events(c.server.device), std::vector{event_kind::queue_pair_access_error});
   }
 }
 
@@ -278,8 +276,7 @@ TEST(SimulatorErrors, EndsThatAgreeOnDifferentMtusFailAtTheFirstLongMessage) {
 TEST(SimulatorErrors, MtuAboveThePortsIsRefused) {
   connected c(1, {}, one_port(1, mtu::b1024), one_port(2, mtu::b4096));
   must(c.client.pair->initialize(1));
-  EXPECT_EQ(c.client.pair->receive_from(c.client.path_to(c.server, mtu::b2048)),
-            std::errc::invalid_argument);
+  EXPECT_EQ(c.client.pair->receive_from(c.client.path_to(c.server, mtu::b2048)), invalid);
 }
 
 TEST(SimulatorErrors, WrongFirstPacketNumberIsNeverHeard) {
@@ -294,8 +291,9 @@ TEST(SimulatorErrors, WrongFirstPacketNumberIsNeverHeard) {
     must(c.client.post_receive(1));
     must(c.server.send(1, 0, 4));
     c.net.run();
-    EXPECT_EQ(outcome(*c.server.sends), "1:transport retry counter exceeded") << psn;
     EXPECT_EQ(outcome(*c.client.receives), "") << psn;
+    // What was taken for old is acknowledged, as by any adapter.
+    EXPECT_EQ(outcome(*c.server.sends), psn == 16 ? "1:transport retry counter exceeded" : "1");
   }
 }
 
@@ -328,24 +326,24 @@ TEST(SimulatorErrors, StatesAreGoneThroughInOrder) {
   connected c;
   queue_pair& p = *c.client.pair;
   const path to = c.client.path_to(c.server, mtu::b1024);
-  EXPECT_EQ(c.client.post_receive(1), std::errc::invalid_argument) << "RESET";
-  EXPECT_EQ(p.receive_from(to), std::errc::invalid_argument);
-  EXPECT_EQ(p.initialize(2), std::errc::invalid_argument) << "no such port";
+  EXPECT_EQ(c.client.post_receive(1), invalid) << "RESET";
+  EXPECT_EQ(p.receive_from(to), invalid);
+  EXPECT_EQ(p.initialize(2), invalid) << "no such port";
   must(p.initialize(1));
   EXPECT_EQ(p.state(), queue_pair_state::init);
   must(c.client.post_receive(1));
-  EXPECT_EQ(c.client.send(1, 0, 4), std::errc::invalid_argument) << "INIT";
-  EXPECT_EQ(p.send_with({}), std::errc::invalid_argument);
+  EXPECT_EQ(c.client.send(1, 0, 4), invalid) << "INIT";
+  EXPECT_EQ(p.send_with({}), invalid);
   path bad = to;
   bad.own_gid_index = 5;
-  EXPECT_EQ(p.receive_from(bad), std::errc::invalid_argument);
+  EXPECT_EQ(p.receive_from(bad), invalid);
   must(p.receive_from(to));
-  EXPECT_EQ(c.client.send(1, 0, 4), std::errc::invalid_argument) << "RTR";
+  EXPECT_EQ(c.client.send(1, 0, 4), invalid) << "RTR";
   sending how;
   how.send_psn = 0x1000000;
-  EXPECT_EQ(p.send_with(how), std::errc::invalid_argument);
+  EXPECT_EQ(p.send_with(how), invalid);
   must(p.send_with({}));
-  EXPECT_EQ(p.initialize(1), std::errc::invalid_argument);
+  EXPECT_EQ(p.initialize(1), invalid);
   must(p.fail());
   EXPECT_EQ(p.state(), queue_pair_state::error);
 }
