@@ -19,6 +19,13 @@ target_compile_definitions(asio-smc PUBLIC
   ASIO_STANDALONE
   # Asio 1.22 does not see that clang has standard coroutines.
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:ASIO_HAS_CO_AWAIT=1;ASIO_HAS_STD_COROUTINE=1>")
+# RDMA: only the header is needed to build, see transports/smcr/verbs.
+find_package(Verbs)
+if(Verbs_FOUND)
+  target_link_libraries(asio-smc PRIVATE $<BUILD_INTERFACE:Verbs::headers>)
+  target_compile_definitions(asio-smc PRIVATE SMC_WITH_VERBS)
+endif()
+
 # Position independent when static too: it may end up in a shared library of the program.
 set_target_properties(asio-smc PROPERTIES
   POSITION_INDEPENDENT_CODE ON
