@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "support/other_process.hpp"
 #include "setting.hpp"
+#include "support/other_process.hpp"
 #include "support/resources.hpp"
 
 namespace smc::test {

@@ -3,10 +3,10 @@
 #include <asio/steady_timer.hpp>
 
 #include "framework/faults/echo_server.hpp"
-#include "support/other_process.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "setting.hpp"
 #include "support/descriptor_limit.hpp"
+#include "support/other_process.hpp"
 #include "system/injection.hpp"
 
 namespace smc::test {

@@ -3,9 +3,9 @@
 #include <fstream>
 #include <optional>
 
-#include "support/other_process.hpp"
 #include "setting.hpp"
 #include "support/network_namespace.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <asio/redirect_error.hpp>
 
 #include "framework/faults/echo_server.hpp"
-#include "support/other_process.hpp"
 #include "setting.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

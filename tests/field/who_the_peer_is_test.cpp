@@ -9,8 +9,8 @@
 
 #include "framework/faults/echo_server.hpp"
 #include "framework/faults/fake_announcer.hpp"
-#include "support/other_process.hpp"
 #include "setting.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,33 +27,36 @@ struct order {
 
 constexpr std::size_t facts_size = 4096;
 
-/// Sends without the library: the helper must not use it.
-void send_order(int socket, const order& what, int memory) {
-  iovec piece{const_cast<order*>(&what), sizeof what};
+/// An order with a descriptor, without the library: the helper must not use it.
+struct order_message {
+  explicit order_message(order& what) noexcept : piece{&what, sizeof what} {
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  order_message(const order_message&) = delete;
+  order_message& operator=(const order_message&) = delete;
+
+  iovec piece;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &memory, sizeof memory);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != sizeof what) std::abort();
+  msghdr header{};
+};
+
+void send_order(int socket, order what, int memory) {
+  order_message message(what);
+  cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &memory, sizeof memory);
+  if (::sendmsg(socket, &message.header, MSG_NOSIGNAL) != sizeof what) std::abort();
 }
 
 bool receive_order(int socket, order& what, int& memory) {
-  iovec piece{&what, sizeof what};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof what) return false;
-  std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof memory);
+  order_message message(what);
+  if (::recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC) != sizeof what) return false;
+  std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof memory);
   return true;
 }
 

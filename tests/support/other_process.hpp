@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <smc/transport_kind.hpp>
 #include <string>
 
 #include "support/mapped_file.hpp"
@@ -18,6 +19,7 @@ struct shared_facts {
       0};                              ///< bytes whose write has completed, counted by the process
   std::atomic<std::uint32_t> port{0};  ///< where it listens
   std::atomic<std::uint32_t> step{0};  ///< how far it has come
+  std::atomic<transport_kind> transport{transport_kind::tcp};  ///< of its stream
 };
 
 struct role_argument {

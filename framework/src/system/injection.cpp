@@ -24,13 +24,17 @@ int injected_failure(call kind) noexcept {
 }
 
 namespace {
-void start(int kind, std::uint64_t nth, int error) noexcept {
+void start(int kind, std::uint64_t nth, int error,
+           interruption_scope::interruption then = nullptr) noexcept {
   wanted_kind.store(kind, std::memory_order_relaxed);
   calls_before.store(nth, std::memory_order_relaxed);
   error_number.store(error, std::memory_order_relaxed);
+  interrupts.store(then, std::memory_order_relaxed);
   done.store(false, std::memory_order_relaxed);
   injection_active.store(true, std::memory_order_release);
 }
+
+void stop() noexcept { injection_active.store(false, std::memory_order_release); }
 }  // namespace
 }  // namespace detail
 
@@ -42,26 +46,20 @@ failure_scope::failure_scope(std::uint64_t nth_of_all, int error) noexcept : nth
   detail::start(detail::any_kind, nth_of_all, error);
 }
 
-failure_scope::~failure_scope() {
-  detail::injection_active.store(false, std::memory_order_release);
-}
+failure_scope::~failure_scope() { detail::stop(); }
 
 bool failure_scope::triggered() const noexcept {
   return detail::done.load(std::memory_order_relaxed);
 }
 
-interruption_scope::interruption_scope(std::uint64_t nth, interruption then) noexcept {
-  detail::interrupts.store(then, std::memory_order_relaxed);
-  detail::start(detail::any_kind, nth, 0);
-}
-
-interruption_scope::~interruption_scope() {
-  detail::injection_active.store(false, std::memory_order_release);
-  detail::interrupts.store(nullptr, std::memory_order_relaxed);
-}
-
 std::uint64_t failure_scope::calls() const noexcept {
   return nth_ - detail::calls_before.load(std::memory_order_relaxed);
 }
+
+interruption_scope::interruption_scope(std::uint64_t nth, interruption then) noexcept {
+  detail::start(detail::any_kind, nth, 0, then);
+}
+
+interruption_scope::~interruption_scope() { detail::stop(); }
 
 }  // namespace smc::system

@@ -1,9 +1,9 @@
 // Where a local listener may listen and how it may be dialled: each pair that TCP connects has
 // shared memory.
 #include "framework/faults/echo_server.hpp"
-#include "support/other_process.hpp"
 #include "negotiation/endpoint.hpp"
 #include "support/network_namespace.hpp"
+#include "support/other_process.hpp"
 
 namespace smc::test {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 // Memory files as an honest peer would never send them, and access to those that it gets.
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
