@@ -1,105 +1,127 @@
 #pragma once
-// Connecting to the first endpoint of a sequence that answers, as asio::connect and
+// Connecting to the first endpoint of several that answers, as asio::connect and
 // asio::async_connect do for sockets.
+//
+// The endpoints are those of a sequence (as resolvers give them), or between two iterators. They
+// are tried in turn, the stream closed before each. A condition, if given, is asked before each
+// attempt, with the error of the one before and the endpoint; where it says false the endpoint is
+// left out. Errors: with nothing to try not_found; where all failed the last one's.
 #include <asio/async_result.hpp>
 #include <asio/compose.hpp>
 #include <asio/error.hpp>
 #include <asio/ip/tcp.hpp>
-#include <asio/post.hpp>
+#include <smc/detail/range_connect.hpp>
 #include <smc/stream.hpp>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace smc {
 
-namespace detail {
-
-template <typename Endpoints>
-std::vector<asio::ip::tcp::endpoint> endpoint_list(const Endpoints& endpoints) {
-  std::vector<asio::ip::tcp::endpoint> list;
-  for (const auto& entry : endpoints) list.push_back(entry);
-  return list;
-}
-
-template <typename Executor>
-struct range_connect {
-  basic_stream<Executor>& target;
-  std::vector<asio::ip::tcp::endpoint> endpoints;
-  std::size_t next = 0;
-  bool started = false;
-
-  template <typename Self>
-  void operator()(Self& self, std::error_code ec = asio::error::not_found) {
-    if (started &&
-        next == 0) {  // no endpoints: posted, so as not to complete inside the initiating function
-      self.complete(asio::error::not_found, {});
-      return;
-    }
-    if (started && (!ec || ec == asio::error::operation_aborted)) {
-      self.complete(ec, ec ? asio::ip::tcp::endpoint() : endpoints[next - 1]);
-      return;
-    }
-    if (next == endpoints.size() && started) {
-      self.complete(ec, {});
-      return;
-    }
-    started = true;
-    if (endpoints.empty()) {
-      asio::post(target.get_executor(), std::move(self));
-      return;
-    }
+/// Returns the iterator of the endpoint that was connected to, or `end`.
+template <typename Executor, detail::endpoint_iterator Iterator,
+          detail::connect_condition<decltype(*std::declval<Iterator&>())> Condition>
+Iterator connect(basic_stream<Executor>& target, Iterator begin, Iterator end, Condition condition,
+                 std::error_code& ec) {
+  detail::iterated_endpoints<Iterator> endpoints(std::move(begin), std::move(end));
+  ec = {};
+  while (endpoints.advance(condition, ec)) {
     std::error_code ignored;
     target.close(ignored);
-    const auto to = endpoints[next++];
-    target.async_connect(to, std::move(self));
+    target.connect(endpoints.current(), ec);
+    if (!ec) return endpoints.found();
   }
-};
-
-}  // namespace detail
-
-/// Tries the endpoints in turn, the stream closed before each. Returns the one that was connected
-/// to; with none: not_found; all failed: the last one's error.
-template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints,
-                                std::error_code& ec) requires requires {
-  endpoints.begin() != endpoints.end();
+  if (!ec) ec = asio::error::not_found;
+  return endpoints.none();
 }
-{
-  ec = asio::error::not_found;
-  for (const asio::ip::tcp::endpoint& to : detail::endpoint_list(endpoints)) {
-    std::error_code ignored;
-    target.close(ignored);
-    target.connect(to, ec);
-    if (!ec) return to;
-  }
-  return {};
-}
-template <typename Executor, typename Endpoints>
-asio::ip::tcp::endpoint connect(basic_stream<Executor>& target,
-                                const Endpoints& endpoints) requires requires {
-  endpoints.begin() != endpoints.end();
-}
-{
+template <typename Executor, detail::endpoint_iterator Iterator,
+          detail::connect_condition<decltype(*std::declval<Iterator&>())> Condition>
+Iterator connect(basic_stream<Executor>& target, Iterator begin, Iterator end,
+                 Condition condition) {
   std::error_code ec;
-  const auto connected = smc::connect(target, endpoints, ec);
+  auto connected = smc::connect(target, std::move(begin), std::move(end), std::move(condition), ec);
   if (ec) throw std::system_error(ec, "connect");
   return connected;
 }
+template <typename Executor, detail::endpoint_iterator Iterator>
+Iterator connect(basic_stream<Executor>& target, Iterator begin, Iterator end,
+                 std::error_code& ec) {
+  return smc::connect(target, std::move(begin), std::move(end), detail::any_endpoint(), ec);
+}
+template <typename Executor, detail::endpoint_iterator Iterator>
+Iterator connect(basic_stream<Executor>& target, Iterator begin, Iterator end) {
+  return smc::connect(target, std::move(begin), std::move(end), detail::any_endpoint());
+}
 
-/// The same, asynchronously: void(std::error_code, asio::ip::tcp::endpoint). Cancellation
-/// (terminal): operation_aborted, the stream closed. The stream stays valid until the handler is
-/// called.
-template <typename Executor, typename Endpoints,
+/// Returns the endpoint that was connected to.
+template <typename Executor, detail::endpoint_sequence Endpoints,
+          detail::connect_condition<decltype(*std::declval<const Endpoints&>().begin())> Condition>
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints,
+                                Condition condition, std::error_code& ec) {
+  const auto connected =
+      smc::connect(target, endpoints.begin(), endpoints.end(), std::move(condition), ec);
+  if (ec) return {};
+  return *connected;
+}
+template <typename Executor, detail::endpoint_sequence Endpoints,
+          detail::connect_condition<decltype(*std::declval<const Endpoints&>().begin())> Condition>
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints,
+                                Condition condition) {
+  return *smc::connect(target, endpoints.begin(), endpoints.end(), std::move(condition));
+}
+template <typename Executor, detail::endpoint_sequence Endpoints>
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints,
+                                std::error_code& ec) {
+  return smc::connect(target, endpoints, detail::any_endpoint(), ec);
+}
+template <typename Executor, detail::endpoint_sequence Endpoints>
+asio::ip::tcp::endpoint connect(basic_stream<Executor>& target, const Endpoints& endpoints) {
+  return smc::connect(target, endpoints, detail::any_endpoint());
+}
+
+/// The same, asynchronously: void(std::error_code, asio::ip::tcp::endpoint). A sequence is copied.
+/// Cancellation (terminal, partial): operation_aborted, the stream closed. The stream stays valid
+/// until the handler is called.
+template <typename Executor, detail::endpoint_sequence Endpoints,
+          detail::connect_condition<decltype(*std::declval<const Endpoints&>().begin())> Condition,
+          ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::ip::tcp::endpoint))
+              Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
+auto async_connect(basic_stream<Executor>& target, const Endpoints& endpoints, Condition condition,
+                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) {
+  using kept = detail::kept_endpoints<Endpoints>;
+  return asio::async_compose<Token, void(std::error_code, asio::ip::tcp::endpoint)>(
+      detail::range_connect<basic_stream<Executor>, kept, Condition>(target, kept(endpoints),
+                                                                     std::move(condition)),
+      token, target);
+}
+template <typename Executor, detail::endpoint_sequence Endpoints,
           ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, asio::ip::tcp::endpoint))
               Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
 auto async_connect(basic_stream<Executor>& target, const Endpoints& endpoints,
-                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) requires requires {
-  endpoints.begin() != endpoints.end();
+                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) {
+  return smc::async_connect(target, endpoints, detail::any_endpoint(), std::forward<Token>(token));
 }
-{
-  return asio::async_compose<Token, void(std::error_code, asio::ip::tcp::endpoint)>(
-      detail::range_connect<Executor>{target, detail::endpoint_list(endpoints)}, token, target);
+
+/// void(std::error_code, Iterator): that of the endpoint, or `end`. What the iterators point to
+/// stays valid until the handler is called.
+template <typename Executor, detail::endpoint_iterator Iterator,
+          detail::connect_condition<decltype(*std::declval<Iterator&>())> Condition,
+          ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, Iterator))
+              Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
+auto async_connect(basic_stream<Executor>& target, Iterator begin, Iterator end,
+                   Condition condition, Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) {
+  using iterated = detail::iterated_endpoints<Iterator>;
+  return asio::async_compose<Token, void(std::error_code, Iterator)>(
+      detail::range_connect<basic_stream<Executor>, iterated, Condition>(
+          target, iterated(std::move(begin), std::move(end)), std::move(condition)),
+      token, target);
+}
+template <typename Executor, detail::endpoint_iterator Iterator,
+          ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, Iterator))
+              Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(Executor)>
+auto async_connect(basic_stream<Executor>& target, Iterator begin, Iterator end,
+                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(Executor)) {
+  return smc::async_connect(target, std::move(begin), std::move(end), detail::any_endpoint(),
+                            std::forward<Token>(token));
 }
 
 }  // namespace smc
