@@ -42,6 +42,15 @@ class basic_acceptor : public asio::socket_base {
       : executor_(executor), core_(detail::make_acceptor(executor_, nullptr)) {}
   basic_acceptor(const executor_type& executor, const config& settings)
       : executor_(executor), core_(detail::make_acceptor(executor_, &settings)) {}
+  /// Open, to set options before bind() and listen().
+  basic_acceptor(const executor_type& executor, const protocol_type& protocol)
+      : basic_acceptor(executor) {
+    open(protocol);
+  }
+  template <typename Context>
+  requires requires(Context& c) { executor_type(c.get_executor()); }
+  basic_acceptor(Context& context, const protocol_type& protocol)
+      : basic_acceptor(executor_type(context.get_executor()), protocol) {}
   /// Listening.
   basic_acceptor(const executor_type& executor, const endpoint_type& endpoint, bool reuse = true)
       : basic_acceptor(executor) {
@@ -93,6 +102,13 @@ class basic_acceptor : public asio::socket_base {
            std::is_convertible_v<OtherExecutor, Executor>)
       basic_acceptor(basic_acceptor<OtherExecutor>&& other)
   noexcept : executor_(other.executor_), core_(std::move(other.core_)) {}
+  template <typename OtherExecutor>
+  requires(!std::is_same_v<OtherExecutor, Executor> &&
+           std::is_convertible_v<OtherExecutor, Executor>) basic_acceptor&
+  operator=(basic_acceptor<OtherExecutor>&& other) noexcept {
+    return *this = basic_acceptor(std::move(other));
+  }
+  /// Closes.
   ~basic_acceptor() { detail::release_acceptor(std::move(core_)); }
 
   const executor_type& get_executor() noexcept { return executor_; }
@@ -195,6 +211,29 @@ class basic_acceptor : public asio::socket_base {
     accept(peer, ec);
     return peer;
   }
+  basic_stream<executor_type> accept(endpoint_type& peer_endpoint) {
+    return accept(executor_, peer_endpoint);
+  }
+  basic_stream<executor_type> accept(endpoint_type& peer_endpoint, std::error_code& ec) {
+    return accept(executor_, peer_endpoint, ec);
+  }
+  template <typename Target>
+  auto accept(Target&& target, endpoint_type& peer_endpoint)
+      -> basic_stream<detail::executor_of<Target>>
+  requires detail::executor_or_context<Target> {
+    std::error_code ec;
+    auto result = accept(target, peer_endpoint, ec);
+    check(ec, "accept");
+    return result;
+  }
+  template <typename Target>
+  auto accept(Target&& target, endpoint_type& peer_endpoint, std::error_code& ec)
+      -> basic_stream<detail::executor_of<Target>>
+  requires detail::executor_or_context<Target> {
+    basic_stream<detail::executor_of<Target>> peer(detail::get_executor_of(target));
+    accept(peer, peer_endpoint, ec);
+    return peer;
+  }
   template <typename PeerExecutor>
   void accept(basic_stream<PeerExecutor>& peer) {
     std::error_code ec;
@@ -237,13 +276,29 @@ class basic_acceptor : public asio::socket_base {
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_accept(Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) requires(
       !detail::executor_or_context<Token>) {
-    return async_accept_moved(executor_, std::forward<Token>(token));
+    return async_accept_moved(executor_, nullptr, std::forward<Token>(token));
+  }
+  /// The same; `peer_endpoint` stays valid until the handler is called.
+  template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, basic_stream<executor_type>))
+                Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
+  auto async_accept(endpoint_type& peer_endpoint,
+                    Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
+    return async_accept_moved(executor_, &peer_endpoint, std::forward<Token>(token));
   }
   /// Into a stream on another executor or context: void(std::error_code, basic_stream<its
   /// executor>).
-  template <typename Target, typename Token>
-  auto async_accept(Target&& target, Token&& token) requires detail::executor_or_context<Target> {
-    return async_accept_moved(detail::get_executor_of(target), std::forward<Token>(token));
+  template <typename Target, typename Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
+  auto async_accept(Target&& target,
+                    Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(
+                        executor_type)) requires detail::executor_or_context<Target> {
+    return async_accept_moved(detail::get_executor_of(target), nullptr, std::forward<Token>(token));
+  }
+  template <typename Target, typename Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
+  auto async_accept(Target&& target, endpoint_type& peer_endpoint,
+                    Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(
+                        executor_type)) requires detail::executor_or_context<Target> {
+    return async_accept_moved(detail::get_executor_of(target), &peer_endpoint,
+                              std::forward<Token>(token));
   }
 
  private:
@@ -279,17 +334,19 @@ class basic_acceptor : public asio::socket_base {
         token, &peer, peer_endpoint);
   }
   template <typename PeerExecutor, typename Token>
-  auto async_accept_moved(const PeerExecutor& executor, Token&& token) {
+  auto async_accept_moved(const PeerExecutor& executor, endpoint_type* peer_endpoint,
+                          Token&& token) {
     return asio::async_initiate<Token, void(std::error_code, basic_stream<PeerExecutor>)>(
-        detail::initiation_of(
-            *this,
-            [](basic_acceptor& self, auto&& handler, const PeerExecutor& its_executor) {
-              detail::expect(self.core(), its_executor);
-              self.start(
-                  std::forward<decltype(handler)>(handler),
-                  detail::accept_moved_operation<basic_stream<PeerExecutor>>{its_executor, {}});
-            }),
-        token, executor);
+        detail::initiation_of(*this,
+                              [](basic_acceptor& self, auto&& handler,
+                                 const PeerExecutor& its_executor, endpoint_type* its_endpoint) {
+                                detail::expect(self.core(), its_executor);
+                                self.start(
+                                    std::forward<decltype(handler)>(handler),
+                                    detail::accept_moved_operation<basic_stream<PeerExecutor>>{
+                                        its_executor, its_endpoint, {}});
+                              }),
+        token, executor, peer_endpoint);
   }
   template <typename Handler, typename Payload>
   void start(Handler&& handler, Payload&& payload) {

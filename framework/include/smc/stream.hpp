@@ -297,7 +297,7 @@ class basic_stream : public asio::socket_base {
         transfer<detail::write_operation>(detail::write_queue), token, buffers);
   }
 
-  // Asio's other names for the same. Of the flags message_peek is available (blocking calls only).
+  // Asio's other names for the same. Of the flags message_peek is available.
   template <typename MutableBufferSequence>
   std::size_t receive(const MutableBufferSequence& buffers, message_flags flags = 0) {
     return checked(read(buffers, flags), "receive");
@@ -322,12 +322,28 @@ class basic_stream : public asio::socket_base {
                      Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return async_read_some(buffers, std::forward<Token>(token));
   }
+  template <typename MutableBufferSequence,
+            ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, std::size_t))
+                Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
+  auto async_receive(const MutableBufferSequence& buffers, message_flags flags,
+                     Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
+    return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
+        transfer<detail::receive_operation>(detail::read_queue), token, buffers, flags);
+  }
   template <typename ConstBufferSequence,
             ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, std::size_t))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
   auto async_send(const ConstBufferSequence& buffers,
                   Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return async_write_some(buffers, std::forward<Token>(token));
+  }
+  template <typename ConstBufferSequence,
+            ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, std::size_t))
+                Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
+  auto async_send(const ConstBufferSequence& buffers, message_flags flags,
+                  Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
+    return asio::async_initiate<Token, void(std::error_code, std::size_t)>(
+        transfer<detail::send_operation>(detail::write_queue), token, buffers, flags);
   }
 
   /// Waits until the stream can be read (or reports its end), written, or has failed.
@@ -452,9 +468,9 @@ class basic_stream : public asio::socket_base {
   template <template <typename> typename Operation>
   auto transfer(detail::stream_queue queue) {
     return detail::initiation_of(
-        *this, [queue](basic_stream& self, auto&& handler, const auto& buffers) {
+        *this, [queue](basic_stream& self, auto&& handler, const auto& buffers, auto... flags) {
           self.start(queue, std::forward<decltype(handler)>(handler),
-                     Operation<std::remove_cvref_t<decltype(buffers)>>{buffers});
+                     Operation<std::remove_cvref_t<decltype(buffers)>>{buffers, flags...});
         });
   }
 

@@ -53,6 +53,7 @@ struct accept_operation {
 template <typename Stream>
 struct accept_moved_operation {
   typename Stream::executor_type executor;
+  asio::ip::tcp::endpoint* peer_endpoint;
   accepted_ptr accepted;
 
   bool perform(operation& op, void* target) noexcept { return accept_step(op, target, accepted); }
@@ -60,7 +61,7 @@ struct accept_moved_operation {
     Stream peer(executor, typename Stream::without_core());
     try {
       peer = Stream(executor);
-      if (!op.error) op.error = adopt_into(peer, std::move(accepted), nullptr);
+      if (!op.error) op.error = adopt_into(peer, std::move(accepted), peer_endpoint);
     } catch (const std::bad_alloc&) {
       op.error = asio::error::no_memory;
     }

@@ -1,6 +1,8 @@
 #pragma once
 // What each asynchronous operation of a stream performs, and what its handler gets.
 #include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/socket_base.hpp>
 #include <cstddef>
 #include <smc/detail/buffer_list.hpp>
 #include <smc/detail/operation_impl.hpp>
@@ -28,6 +30,48 @@ struct write_operation {
 
   bool perform(operation& op, void* target) noexcept {
     return write_step(op, target, buffer_list<asio::const_buffer, Buffers>(buffers).span(), bytes);
+  }
+  std::tuple<std::error_code, std::size_t> result(operation& op) const { return {op.error, bytes}; }
+};
+
+/// A read with flags.
+template <typename Buffers>
+struct receive_operation {
+  Buffers buffers;
+  asio::socket_base::message_flags flags;
+  std::size_t bytes = 0;
+
+  bool perform(operation& op, void* target) noexcept {
+    const buffer_list<asio::mutable_buffer, Buffers> list(buffers);
+    if (flags == 0) return read_step(op, target, list.span(), bytes);
+    if (flags != asio::socket_base::message_peek) {
+      op.error = asio::error::operation_not_supported;
+      return true;
+    }
+    if (list.span().empty()) return true;
+    asio::const_buffer received;
+    if (!data_step(op, target, 1, received)) return false;
+    bytes = asio::buffer_copy(list.span(), received);
+    if (bytes != 0) op.error.clear();  // which stands behind them
+    return true;
+  }
+  std::tuple<std::error_code, std::size_t> result(operation& op) const { return {op.error, bytes}; }
+};
+
+/// A write with flags.
+template <typename Buffers>
+struct send_operation {
+  Buffers buffers;
+  asio::socket_base::message_flags flags;
+  std::size_t bytes = 0;
+
+  bool perform(operation& op, void* target) noexcept {
+    if (flags == 0) {
+      return write_step(op, target, buffer_list<asio::const_buffer, Buffers>(buffers).span(),
+                        bytes);
+    }
+    op.error = asio::error::operation_not_supported;
+    return true;
   }
   std::tuple<std::error_code, std::size_t> result(operation& op) const { return {op.error, bytes}; }
 };
