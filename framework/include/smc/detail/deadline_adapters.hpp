@@ -160,10 +160,12 @@ struct hoisted<Outer> {
 
 template <typename Outer, typename Signature>
 struct hoisted_result {
+  using inner = decltype(hoisted<Outer>::without(std::declval<Outer&>()));
+
   template <typename Initiation, typename RawToken, typename... Init>
+  requires asio::completion_token_for<deadline_token<inner>, Signature>
   static auto initiate(Initiation&& initiation, RawToken&& token, Init&&... init) {
     Outer own(std::forward<RawToken>(token));
-    using inner = decltype(hoisted<Outer>::without(own));
     deadline_token<inner> around{hoisted<Outer>::when(own), hoisted<Outer>::without(own)};
     return asio::async_initiate<deadline_token<inner>, Signature>(
         std::forward<Initiation>(initiation), around, std::forward<Init>(init)...);
@@ -182,7 +184,9 @@ class async_result<smc::deadline_token<Token>, Return(First, Rest...)> {
                 "std::exception_ptr can't say that it timed out");
 
  public:
+  // Constrained, so that overloads with other signatures, which Asio's acceptors have, drop out.
   template <typename Initiation, typename RawToken, typename... Init>
+  requires completion_token_for<Token, Return(First, Rest...)>
   static auto initiate(Initiation&& initiation, RawToken&& token, Init&&... init) {
     using wrapped = smc::detail::deadline_initiation<std::decay_t<Initiation>, std::decay_t<First>,
                                                      std::decay_t<Rest>...>;

@@ -17,16 +17,15 @@
 #include <asio/io_context.hpp>
 #include <asio/multiple_exceptions.hpp>
 #include <asio/post.hpp>
-#include <asio/query.hpp>
 #include <asio/recycling_allocator.hpp>
 #include <asio/strand.hpp>
-#include <asio/system_context.hpp>
 #include <asio/thread_pool.hpp>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <smc/detail/runs_anywhere.hpp>
 #include <smc/event_loop.hpp>
 #include <system_error>
 #include <tuple>
@@ -61,16 +60,6 @@ inline asio::any_io_executor in_turn(const asio::any_io_executor& executor) {
 }
 template <typename Executor>
 using turn_executor_of = decltype(in_turn(std::declval<const Executor&>()));
-
-/// An executor that is satisfied with any thread, as that of asio::use_future: it names no context
-/// but the system's, whose threads are not to be started for a deadline.
-template <typename Executor>
-concept runs_anywhere = !requires(const Executor& e) {
-  { asio::query(e, asio::execution::context) } -> std::convertible_to<asio::execution_context&>;
-}
-|| requires(const Executor& e) {
-  { asio::query(e, asio::execution::context) } -> std::same_as<asio::system_context&>;
-};
 
 // ---- results
 
@@ -122,7 +111,7 @@ class deadline_operation {
     auto op = std::allocate_shared<deadline_operation>(allocator, std::move(handler), io);
     auto slot = asio::get_associated_cancellation_slot(op->handler_);
     // Not an owner, so that a signal that outlives the operation keeps nothing alive.
-    if (slot.is_connected()) slot.assign(forwarder{op});
+    if (slot.is_connected()) slot.template emplace<forwarder>(forwarder{op});
     op->timer_.expires_at(when);
     op->timer_.async_wait(timer_handler{op});
     try {

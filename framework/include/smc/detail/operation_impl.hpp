@@ -11,9 +11,11 @@
 #include <asio/post.hpp>
 #include <asio/prefer.hpp>
 #include <asio/recycling_allocator.hpp>
+#include <asio/require.hpp>
 #include <optional>
 #include <smc/detail/operation.hpp>
 #include <smc/detail/reserved_memory.hpp>
+#include <smc/detail/runs_anywhere.hpp>
 #include <smc/event_loop.hpp>
 #include <tuple>
 #include <typeinfo>
@@ -62,12 +64,14 @@ class operation_impl final : public operation {
       const std::uint64_t id = host.new_id();
       operation_host::set_id(*op, id);
       // By key, not by pointer: a signal emitted after the operation ended finds nothing.
-      slot.assign([weak = host.weak_from_this(), id](asio::cancellation_type type) {
+      auto cancel = [weak = host.weak_from_this(), id](asio::cancellation_type type) {
         constexpr auto honoured = asio::cancellation_type::terminal |
                                   asio::cancellation_type::partial | asio::cancellation_type::total;
         if ((type & honoured) == asio::cancellation_type::none) return;
         if (const auto alive = weak.lock()) alive->cancel(id);
-      });
+      };
+      // As Asio's own: the handler's slot need be able to do no more.
+      slot.template emplace<decltype(cancel)>(std::move(cancel));
     }
     unless.op = nullptr;
     host.start(*op, op->direct_);
@@ -105,6 +109,16 @@ class operation_impl final : public operation {
     Allocator allocator_;
   };
 
+  /// Goes on to the handler's executor.
+  template <typename On, typename Allocator>
+  struct detour {
+    using allocator_type = Allocator;
+    allocator_type get_allocator() const noexcept { return step.get_allocator(); }
+    void operator()() { asio::dispatch(executor, std::move(step)); }
+    step_function<Allocator> step;
+    On executor;
+  };
+
   // An io_context frees a function's memory before it calls the function, so that the operation can
   // have it in itself: no memory is needed any more once it waits.
   static constexpr std::size_t trip_size = 64;
@@ -130,7 +144,13 @@ class operation_impl final : public operation {
   static void send(const On& executor, operation_impl& self, const Allocator& allocator,
                    bool post) {
     if (post) {
-      asio::post(executor, step_function<Allocator>(self, allocator));
+      if constexpr (asio::can_require_v<On, asio::execution::blocking_t::never_t> &&
+                    !runs_anywhere<On>) {
+        asio::post(executor, step_function<Allocator>(self, allocator));
+      } else {  // calls in place, or may: from the stream's own executor then, as Asio does
+        const tracked_io_executor io = self.work_->io;
+        asio::post(io, detour<On, Allocator>{step_function<Allocator>(self, allocator), executor});
+      }
     } else {
       asio::dispatch(executor, step_function<Allocator>(self, allocator));
     }
@@ -191,9 +211,17 @@ class operation_impl final : public operation {
 
   static void finish(operation& op, bool call) {
     auto& self = static_cast<operation_impl&>(op);
+    if (self.work_) {  // no local optional: g++ 12 takes an empty one for uninitialised
+      [[maybe_unused]] const work keep(std::move(*self.work_));
+      end(self, call);
+    } else {
+      end(self, call);
+    }
+  }
+
+  static void end(operation_impl& self, bool call) {
     storage memory(get_allocator(self.handler_), &self);
     Handler handler(std::move(self.handler_));
-    std::optional<work> keep(std::move(self.work_));
     if (!call) {  // there is no result
       self.~operation_impl();
       memory.free();
