@@ -19,6 +19,12 @@ target_compile_definitions(asio-smc PUBLIC
   ASIO_STANDALONE
   # Asio 1.22 does not see that clang has standard coroutines.
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:ASIO_HAS_CO_AWAIT=1;ASIO_HAS_STD_COROUTINE=1>")
+if(SMC_ASIO_SEPARATE_COMPILATION)
+  target_compile_definitions(asio-smc PUBLIC ASIO_SEPARATE_COMPILATION)
+  target_sources(asio-smc PRIVATE ${PROJECT_SOURCE_DIR}/third_party/asio_implementation.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/third_party/asio_implementation.cpp
+    PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endif()
 # Position independent when static too: it may end up in a shared library of the program.
 set_target_properties(asio-smc PROPERTIES
   POSITION_INDEPENDENT_CODE ON

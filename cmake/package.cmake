@@ -30,6 +30,10 @@ cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY /prefix OUTPUT_VARI
 cmake_path(APPEND pc_dir pkgconfig)
 set(pc_prefix /prefix)
 cmake_path(RELATIVE_PATH pc_prefix BASE_DIRECTORY ${pc_dir} OUTPUT_VARIABLE pc_to_prefix)
+set(pc_asio)
+if(SMC_ASIO_SEPARATE_COMPILATION)
+  set(pc_asio " -DASIO_SEPARATE_COMPILATION")
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/asio-smc.pc.in ${PROJECT_BINARY_DIR}/package/asio-smc.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/asio-smc.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT asio-smc)

@@ -31,6 +31,8 @@
                    SMC_DETAIL_PASTE(_, SMC_VERSION_MINOR))
 #define SMC_DETAIL_ABI_ASIO SMC_DETAIL_PASTE(asio_, ASIO_VERSION)
 
+// Not a matter of layout: of the error categories, which are compared by address, a mixed program
+// would have two, one in inline functions and one in the others.
 #if defined(ASIO_SEPARATE_COMPILATION) || defined(ASIO_DYN_LINK)
 #define SMC_DETAIL_ABI_COMPILATION asio_separate_compilation
 #else
