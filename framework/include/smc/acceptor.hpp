@@ -5,6 +5,7 @@
 #include <asio/async_result.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/socket_base.hpp>
+#include <concepts>
 #include <memory>
 #include <smc/config.hpp>
 #include <smc/detail/acceptor_api.hpp>
@@ -279,9 +280,12 @@ class basic_acceptor : public asio::socket_base {
     return async_accept_moved(executor_, nullptr, std::forward<Token>(token));
   }
   /// The same; `peer_endpoint` stays valid until the handler is called.
-  template <ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, basic_stream<executor_type>))
+  // Its type is looked at first: not every token that fits another overload can be asked about
+  // this.
+  template <std::same_as<endpoint_type> Endpoint,
+            ASIO_COMPLETION_TOKEN_FOR(void(std::error_code, basic_stream<executor_type>))
                 Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(executor_type)>
-  auto async_accept(endpoint_type& peer_endpoint,
+  auto async_accept(Endpoint& peer_endpoint,
                     Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(executor_type)) {
     return async_accept_moved(executor_, &peer_endpoint, std::forward<Token>(token));
   }
