@@ -1,6 +1,7 @@
 // Ranges, iterators and conditions to connect with; options of a program's own.
 #include <sys/socket.h>
 
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/connect.hpp>
 #include <forward_list>
 #include <stdexcept>
@@ -115,6 +116,22 @@ TYPED_TEST(Connecting, EndsWhereTheConditionRefusesAll) {
     EXPECT_EQ(to, tcp::endpoint());
   });
   EXPECT_TRUE(s.comes([&called] { return called; }));
+}
+
+TYPED_TEST(Connecting, EndsWithAPartialCancellation) {
+  TypeParam s;
+  const std::vector<tcp::endpoint> endpoints{s.endpoint()};
+  asio::cancellation_signal signal;
+  std::error_code error;
+  bool called = false;
+  async_connect(s.client, endpoints,
+                asio::bind_cancellation_slot(signal.slot(), [&](std::error_code e, tcp::endpoint) {
+                  error = e;
+                  called = true;
+                }));
+  signal.emit(asio::cancellation_type::partial);
+  EXPECT_TRUE(s.comes([&called] { return called; }));
+  EXPECT_EQ(error, asio::error::operation_aborted);
 }
 
 /// Can be set; and what can be asked for, below.
