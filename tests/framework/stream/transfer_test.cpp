@@ -1,6 +1,7 @@
 // Bytes: how many, in which order, and on whose executor and memory.
 #include <asio/bind_executor.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
+#include <asio/redirect_error.hpp>
 #include <atomic>
 #include <cstring>
 
@@ -42,6 +43,53 @@ TEST_P(StreamTransfer, WritesLargerThanTheRingArriveWholeAtASlowReader) {
   connected([](pair& p) -> asio::awaitable<void> {
     co_await (write_pattern(p.client, megabytes) && read_pattern_slowly(p.server, megabytes));
     EXPECT_EQ(p.server.available(), 0u);
+  });
+}
+
+TEST_P(StreamTransfer, FlagsOtherThanPeekAreNotSupportedAndMoveNothing) {
+  connected([](pair& p) -> asio::awaitable<void> {
+    const auto flag = asio::socket_base::message_out_of_band;
+    const auto refused = std::error_code(asio::error::operation_not_supported);
+    char byte = 'x';
+    const auto one = asio::buffer(&byte, 1);
+    co_await asio::async_write(p.client, one, asio::use_awaitable);
+    co_await p.server.async_wait(asio::socket_base::wait_read, asio::use_awaitable);
+    std::error_code ec;
+    asio::redirect_error_t<asio::use_awaitable_t<>> token(asio::use_awaitable, ec);
+    EXPECT_EQ(co_await p.server.async_receive(one, flag, token), 0u);
+    EXPECT_EQ(ec, refused);
+    EXPECT_EQ(co_await p.client.async_send(one, flag, token), 0u);
+    EXPECT_EQ(ec, refused);
+    EXPECT_EQ(p.server.receive(one, flag, ec), 0u);
+    EXPECT_EQ(ec, refused);
+    EXPECT_EQ(p.client.send(one, flag, ec), 0u);
+    EXPECT_EQ(ec, refused);
+    EXPECT_EQ(p.server.available(), 1u);
+  });
+}
+
+TEST_P(StreamTransfer, APeekWaitsForBytesLeavesThemAndSeesTheEnd) {
+  connected([](pair& p) -> asio::awaitable<void> {
+    char in[4] = {};
+    const auto peek = asio::socket_base::message_peek;
+    std::size_t seen = 0;
+    p.server.async_receive(asio::buffer(in), peek, [&seen](std::error_code ec, std::size_t n) {
+      EXPECT_FALSE(ec) << ec.message();
+      seen = n;
+    });
+    co_await turns();
+    EXPECT_EQ(seen, 0u);
+    co_await asio::async_write(p.client, asio::buffer("ab", 2), asio::use_awaitable);
+    co_await until([&seen] { return seen != 0; });
+    p.client.shutdown(stream::shutdown_send);
+    EXPECT_EQ(co_await asio::async_read(p.server, asio::buffer(in, 2), asio::use_awaitable), 2u);
+    EXPECT_EQ(std::string(in, 2), "ab");
+    std::error_code ec;
+    asio::redirect_error_t<asio::use_awaitable_t<>> token(asio::use_awaitable, ec);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(co_await p.server.async_receive(asio::buffer(in), peek, token), 0u);
+      EXPECT_EQ(ec, asio::error::eof);
+    }
   });
 }
 
