@@ -14,6 +14,7 @@
 #include "negotiation/handshake.hpp"
 #include "negotiation/link.hpp"
 #include "negotiation/local_acceptors.hpp"
+#include "negotiation/refused_callers.hpp"
 #include "negotiation/registry.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "negotiation/server_machine.hpp"
@@ -112,6 +113,7 @@ class acceptor_core final : public operation_host,
   void watch_for_proposed();
   bool any_unclaimed(const std::vector<negotiation::connection_id>& fresh) const;
   bool is_allowed(negotiation::link_id caller) const;
+  bool is_of_refused_user(const negotiation::four_tuple& connection) const;
   bool accept_one(std::vector<negotiation::connection_id>& fresh);
   void apply_rules(pending& p) const;
   void deliver(std::error_code error, accepted_ptr accepted) noexcept;
@@ -159,8 +161,10 @@ class acceptor_core final : public operation_host,
   struct known_link {
     std::weak_ptr<negotiation::link> weak;
     bool allowed;  // its user, who was noted by the kernel when the link was made, as this was
+    bool spoke = false;
   };
   std::map<negotiation::link_id, known_link> links_;
+  negotiation::refused_callers refused_;
   std::map<negotiation::connection_id, pending> pending_;
   std::map<negotiation::attempt_key, stored_proposal> proposals_;
   std::uint64_t last_connection_ = 0;

@@ -1,5 +1,7 @@
 // The glue of the server's side: carries out what server_machine decides, with links and
 // transports.
+#include <unistd.h>
+
 #include <algorithm>
 #include <asio/error.hpp>
 #include <new>
@@ -10,6 +12,7 @@
 #include "negotiation/local_network.hpp"
 #include "negotiation/rendezvous.hpp"
 #include "stream/acceptor_core.hpp"
+#include "system/socket_owner.hpp"
 #include "system/sockets.hpp"
 #include "system/tcp_sockets.hpp"
 
@@ -38,7 +41,9 @@ void acceptor_core::on_event(std::uint32_t) noexcept try {
       auto made = std::make_shared<negotiation::link>(service_, std::move(called.value), this);
       if (made->open()) continue;
       local_network::of(service_).keep(made);
-      links_[id_of(*made)] = {made, is_allowed_user(*settings_, made->peer().uid)};
+      const bool allowed = is_allowed_user(*settings_, made->peer().uid);
+      if (!allowed) refused_.note(made->peer().uid, clock::now());
+      links_[id_of(*made)] = {made, allowed};
       made->receive_all();
     }
   }
@@ -49,6 +54,7 @@ void acceptor_core::on_event(std::uint32_t) noexcept try {
 void acceptor_core::received(negotiation::link& from, const message& what,
                              std::span<system::descriptor> descriptors) {
   const link_id id = id_of(from);
+  if (const auto found = links_.find(id); found != links_.end()) found->second.spoke = true;
   const auto* i = std::get_if<intent>(&what);
   if (i && !is_allowed(id)) {  // else other users could keep our accepts waiting
     (void)from.send(decline_because(i->attempt, reason::other_user));
@@ -97,7 +103,12 @@ void acceptor_core::ended(negotiation::link& from) {
        i != proposals_.end() && i->first.link == first.link;) {
     i = proposals_.erase(i);
   }
-  links_.erase(id_of(from));
+  if (const auto found = links_.find(id_of(from)); found != links_.end()) {
+    // Who looks at who we are and goes without a word has refused us, if anything about us.
+    const uid_t user = from.peer().uid;
+    if (!found->second.spoke && user != ::geteuid()) refused_.note(user, clock::now());
+    links_.erase(found);
+  }
   local_network::of(service_).forget(from);
 }
 
@@ -120,6 +131,16 @@ void acceptor_core::watch_deadline() {
 bool acceptor_core::is_allowed(link_id caller) const {
   const auto found = links_.find(caller);
   return found != links_.end() && found->second.allowed;
+}
+
+/// Says what kept a peer from offering anything: users that don't trust each other exchange no
+/// word, so the kernel is asked whose the connection is.
+bool acceptor_core::is_of_refused_user(const four_tuple& connection) const {
+  const auto now = clock::now();
+  if (!refused_.any(now)) return false;
+  const auto user =
+      system::owner_of_socket(connection.client.to_asio(), connection.server.to_asio());
+  return user && refused_.contains(user.value, now);
 }
 
 // ---- what the machine asks for
@@ -274,8 +295,9 @@ void acceptor_core::hand_over_pending(const server_action& action, bool on_trans
   } else if (p.transports.empty()) {  // TCP is what is wanted here, or all that can be had
     if (p.obstacle != reason::none) accepted->outcome.reason = make_error_code(p.obstacle);
   } else {
-    accepted->outcome.reason =
-        make_error_code(action.why == reason::none ? reason::peer_unknown : action.why);
+    reason why = action.why == reason::none ? reason::peer_unknown : action.why;
+    if (why == reason::not_offered && is_of_refused_user(p.tuple)) why = reason::other_user;
+    accepted->outcome.reason = make_error_code(why);
     if (settings_->fallback == fallback_policy::forbid) {  // refused, as the configuration wants it
       system::reset_on_close(accepted->socket);
       return;

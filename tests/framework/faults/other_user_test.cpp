@@ -94,6 +94,23 @@ TEST_P(OtherUser, AClientOfAnotherUserWhoTrustsUsIsDeclined) {
   connects(static_cast<int>(::geteuid()));
 }
 
+TEST_P(OtherUser, APlainClientOfOurOwnBesideAClientOfAnotherUserOffersNothing) {
+  world here(GetParam());
+  here.run([&]() -> asio::awaitable<void> {
+    acceptor listener(here.executor(), any_port(), settings_for(carrier::smc_d_mapped));
+    asio::ip::tcp::socket plain(here.executor());
+    const auto at = listener.local_endpoint();
+    std::vector<stream> accepted;
+    other_process other(nobodys_client, {at.port(), -1});
+    for (const reason expected : {reason::other_user, reason::not_offered}) {
+      if (expected == reason::not_offered) co_await plain.async_connect(at, asio::use_awaitable);
+      accepted.push_back(co_await listener.async_accept(asio::use_awaitable));
+      const auto found = accepted.back().fallback_reason();
+      EXPECT_EQ(found, expected) << found.message();
+    }
+  });
+}
+
 TEST_P(OtherUser, IntentsOfAnotherUserMakeNobodyWait) {
   world here(GetParam());
   here.run([&]() -> asio::awaitable<void> {
