@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# COMPILER FOLDER: consumers that can't work with the library must not link, and the linker must say why.
+# COMPILER FOLDER: consumers that can't work with the library must not link, and the linker must say why
+# (chriskohlhoff/asio #1682).
 set -euo pipefail
 compiler=$1 folder=$2
 rm -rf "$folder"

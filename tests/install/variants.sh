@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# COMPILER FOLDER: consumers built otherwise than the library. Each must run, and see the same public types.
+# COMPILER FOLDER: consumers built otherwise than the library. Each must run, and see the same public types
+# (ossia/libossia #928, chriskohlhoff/asio #925, shader-slang/slang #11927).
 set -euo pipefail
 compiler=$1 folder=$2
 here=$(dirname "$(readlink -f "$0")")
