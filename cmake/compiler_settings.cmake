@@ -21,6 +21,10 @@ if(SMC_SANITIZE)
   endif()
 endif()
 
+if(SMC_LIBSTDCXX_DEBUG)  # of everything that is built here, since it changes the layout of containers
+  add_compile_definitions(_GLIBCXX_DEBUG)
+endif()
+
 function(smc_settings target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:smc_settings>)
   target_compile_definitions(${target} PRIVATE ASIO_NO_DEPRECATED ASIO_NO_TS_EXECUTORS)

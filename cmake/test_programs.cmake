@@ -2,7 +2,11 @@
 # main (tests/support/main.cpp: watchdog, resource check), registered with CTest under the same name.
 # Label `sanitizer` (the default besides `unit`) puts it into the subset that runs under the sanitizers.
 
-find_package(GTest REQUIRED)
+if(SMC_LIBSTDCXX_DEBUG)  # which changes containers, and those cross its interface
+  add_subdirectory(/usr/src/googletest/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+else()
+  find_package(GTest REQUIRED)
+endif()
 find_package(rapidcheck REQUIRED)
 
 add_library(smc_test_support STATIC
