@@ -154,7 +154,8 @@ TEST_P(FieldPeer, AClientOfAnotherUserGetsTcpWithTheReason) {
 TEST_P(FieldPeer, WhereOneSideAllowsTheOthersUserBothAreTcpWithTheReason) {
   bool possible = false;
   std::uint64_t client = 0, server = 0;
-  for (const auto [server_trusts, client_trusts] : {std::pair(0, 1), std::pair(1, 0)}) {
+  for (const int server_trusts : {0, 1}) {
+    const int client_trusts = 1 - server_trusts;
     serve(GetParam(), trusting(server_trusts), nobodys_client, client_trusts, possible, client,
           server);
     if (!possible) GTEST_SKIP() << "only root can be another user";

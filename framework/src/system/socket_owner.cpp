@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <array>
@@ -84,7 +85,7 @@ result<uid_t> owner_of_socket(const asio::ip::tcp::endpoint& local,
   }
   const auto found = content_of<inet_diag_msg>(answer);
   // A listening socket answers for a connection that is gone.
-  if (found.id.idiag_dport != q.what.id.idiag_dport) return error_of(ENOENT);
+  if (found.idiag_state == TCP_LISTEN) return error_of(ENOENT);
   return found.idiag_uid;
 }
 
