@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "negotiation/clc_accept.hpp"
+#include "negotiation/clc_agreement.hpp"
 #include "negotiation/clc_decline.hpp"
 #include "negotiation/clc_diagnosis.hpp"
 #include "negotiation/clc_header.hpp"

@@ -1,6 +1,5 @@
 #include "negotiation/clc_accept.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "negotiation/byte_cursor.hpp"
@@ -11,98 +10,191 @@ namespace {
 using reader = negotiation::byte_reader<std::endian::big>;
 using writer = negotiation::byte_writer<std::endian::big>;
 
-constexpr std::size_t host_name_size = 32;
-constexpr std::size_t plain_length = 78;
-// With the first contact extension: of release 0, and of all later ones.
-constexpr std::size_t first_contact_length_0 = 114;
-constexpr std::size_t first_contact_length = 130;
-constexpr std::size_t release_offset = 75;
-
-std::size_t length_of(const smcd_endpoint& e) noexcept {
-  if (!e.first_contact) return plain_length;
-  return e.contact.release == 0 ? first_contact_length_0 : first_contact_length;
-}
-
-// A release newer than ours may have appended to its extension; the release check declines it
-// afterwards.
-bool length_fits(std::size_t length, bool first_contact, std::uint8_t release) noexcept {
-  if (!first_contact) return length == plain_length;
-  if (release == 0) return length == first_contact_length_0;
-  return release <= newest_release ? length == first_contact_length
-                                   : length >= first_contact_length;
-}
-
-bool printable(char c) noexcept { return c >= 0x20 && c <= 0x7e; }
-
-std::string host_name_of(const std::array<char, host_name_size>& padded) {
-  std::string name(padded.begin(), padded.end());
-  if (!std::all_of(name.begin(), name.end(), printable)) return {};
-  name.erase(name.find_last_not_of(' ') + 1);
-  return name;
-}
-
-std::array<char, host_name_size> padded(const std::string& name) {
-  std::array<char, host_name_size> result;
-  result.fill(' ');
-  if (std::all_of(name.begin(), name.end(), printable)) {
-    std::copy_n(name.begin(), std::min(name.size(), host_name_size), result.begin());
-  }
-  return result;
-}
+// Without the first contact extension.
+struct lengths {
+  std::size_t version_1;
+  std::size_t version_2;
+};
+constexpr lengths smcd_lengths{48, 78};
+constexpr lengths smcr_lengths{68, 108};
+// The extension stands before the trailer.
+constexpr std::size_t release_in_extension = 1;
+constexpr std::size_t gid_list_size = 4;
+constexpr std::size_t gid_size = 16;
 
 void require(bool condition, const char* what) {
   if (!condition) throw std::invalid_argument(what);
 }
 
-bool offered(const proposal& p, const smcd_endpoint& chosen) {
-  const auto& eids = p.v2x->eids;
-  return std::find(eids.begin(), eids.end(), chosen.negotiated_eid) != eids.end() ||
-         p.v2x->smcd->system_eid == chosen.negotiated_eid;
+bool fits_24_bits(std::uint32_t n) noexcept { return n >> 24 == 0; }
+
+void write_24_bits(writer& w, std::uint32_t n) {
+  w.integer(static_cast<std::uint8_t>(n >> 16));
+  w.integer(static_cast<std::uint16_t>(n));
 }
 
-}  // namespace
+std::uint32_t read_24_bits(reader& in) {
+  const std::uint32_t high = in.integer<std::uint8_t>();
+  return high << 16 | in.integer<std::uint16_t>();
+}
 
-void encode(const accept_confirm& m, std::vector<std::byte>& out) {
-  const smcd_endpoint& e = m.smcd;
+bool has_extension(const accept_confirm& m) noexcept { return m.version == 2 && m.first_contact(); }
+bool has_gid_list(const accept_confirm& m) noexcept {
+  return has_extension(m) && m.path == path_type::r && m.type == message_type::confirm;
+}
+std::size_t extension_size(path_type path, std::uint8_t release) noexcept {
+  return path == path_type::d && release == 0 ? first_contact_size_0 : first_contact_size;
+}
+
+std::size_t length_of(const accept_confirm& m) {
+  const auto& plain = m.path == path_type::d ? smcd_lengths : smcr_lengths;
+  std::size_t length = m.version == 1 ? plain.version_1 : plain.version_2;
+  if (has_extension(m)) length += extension_size(m.path, m.contact().release);
+  if (has_gid_list(m)) length += gid_list_size + m.smcr.gids.size() * gid_size;
+  return length;
+}
+
+void check_fields(const accept_confirm& m) {
   require(m.type == message_type::accept || m.type == message_type::confirm,
           "CLC ACCEPT or CONFIRM: wrong type");
-  require(m.version == 2 && m.path == path_type::d,
-          "CLC ACCEPT or CONFIRM: only SMC-D version 2 can be encoded");
-  require(e.token != 0, "CLC ACCEPT or CONFIRM: no token");
-  require(!e.negotiated_eid.empty(), "CLC ACCEPT or CONFIRM: no EID");
-  require(e.size_code <= max_size_code, "CLC ACCEPT or CONFIRM: no such size code");
-  require(e.contact.release <= newest_release && e.contact.os <= 15,
+  require(m.version == 1 || m.version == 2, "CLC ACCEPT or CONFIRM: no such version");
+  require(m.path == path_type::d || m.path == path_type::r,
+          "CLC ACCEPT or CONFIRM: neither SMC-D nor SMC-R");
+  require(m.version == 1 || !m.negotiated_eid().empty(), "CLC ACCEPT or CONFIRM: no EID");
+  require(m.contact().release <= newest_release && m.contact().os <= 15,
           "CLC ACCEPT or CONFIRM: no such release or system");
+  if (m.path == path_type::d) {
+    require(m.smcd.token != 0, "CLC ACCEPT or CONFIRM: no token");
+    require(m.smcd.size_code <= max_size_code, "CLC ACCEPT or CONFIRM: no such size code");
+  } else {
+    require(m.smcr.size_code <= max_size_code, "CLC ACCEPT or CONFIRM: no such size code");
+    require(m.smcr.mtu_code <= 15, "CLC ACCEPT or CONFIRM: no such MTU code");
+    require(fits_24_bits(m.smcr.qpn) && fits_24_bits(m.smcr.psn),
+            "CLC ACCEPT or CONFIRM: a queue pair's number has 24 bits");
+    require(m.smcr.gids.size() <= (has_gid_list(m) ? smcr_endpoint::max_gids : 0),
+            "CLC ACCEPT or CONFIRM: too many GIDs");
+  }
+}
 
-  writer w(out);
-  w.array(smcd_eyecatcher);
-  w.integer(static_cast<std::uint8_t>(m.type));
-  w.integer(static_cast<std::uint16_t>(length_of(e)));
-  w.integer(static_cast<std::uint8_t>(unsigned{m.version} << 4 | (e.first_contact ? 8U : 0U) |
-                                      static_cast<unsigned>(m.path)));
+void write_body(writer& w, const smcd_endpoint& e, std::uint8_t version) {
   w.integer(e.gid.gid);
   w.integer(e.token);
   w.integer(e.dmbe_index);
   w.integer(static_cast<std::uint8_t>(unsigned{e.size_code} << 4));
   w.zeroes(2);
   w.integer(e.link_id);
+  if (version == 1) {
+    w.zeroes(12);
+    return;
+  }
   w.integer(e.gid.chid);
   w.array(e.negotiated_eid.wire());
   w.integer(e.gid.emulated() ? e.gid.extended : std::uint64_t{0});
-  if (e.first_contact) {
-    const first_contact_info& c = e.contact;
-    w.integer(static_cast<std::uint8_t>(c.direct ? 0x80U : 0U));
-    w.integer(static_cast<std::uint8_t>(unsigned{c.os} << 4 | c.release));
-    w.zeroes(2);
-    w.array(padded(c.host_name));
-    if (c.release > 0) {
-      w.integer(c.max_connections);
-      w.integer(c.max_links);
-      w.integer(c.features);
-      w.zeroes(12);
-    }
+}
+
+void write_body(writer& w, const smcr_endpoint& e, std::uint8_t version) {
+  w.array(e.peer_id);
+  w.array(e.gid);
+  w.array(e.mac);
+  write_24_bits(w, e.qpn);
+  w.integer(e.rkey);
+  w.integer(e.rmbe_index);
+  w.integer(e.alert_token);
+  w.integer(static_cast<std::uint8_t>(unsigned{e.size_code} << 4 | e.mtu_code));
+  w.zeroes(1);
+  w.integer(e.rmb_address);
+  w.zeroes(1);
+  write_24_bits(w, e.psn);
+  if (version == 1) return;
+  w.array(e.negotiated_eid.wire());
+  w.zeroes(8);
+}
+
+decoded<eid> read_negotiated_eid(reader& in) {
+  std::array<char, eid::size> name{};
+  in.fill(name);
+  if (!in.ok()) return decode_error::bad_length;
+  const auto negotiated = eid::from_wire(name);
+  if (!negotiated) return decode_error::bad_eid;
+  return *negotiated;
+}
+
+decoded<smcd_endpoint> read_smcd(reader& in, std::uint8_t version) {
+  smcd_endpoint e;
+  e.gid.gid = in.integer<std::uint64_t>();
+  e.token = in.integer<std::uint64_t>();
+  if (e.token == 0) return decode_error::bad_token;
+  e.dmbe_index = in.integer<std::uint8_t>();
+  e.size_code = static_cast<std::uint8_t>(in.integer<std::uint8_t>() >> 4);
+  in.skip(2);
+  e.link_id = in.integer<std::uint32_t>();
+  if (version == 1) {
+    in.skip(12);
+    return e;
   }
-  w.array(smcd_eyecatcher);
+  e.gid.chid = in.integer<std::uint16_t>();
+  const auto negotiated = read_negotiated_eid(in);
+  if (!negotiated) return negotiated.error();
+  e.negotiated_eid = *negotiated;
+  const auto extended = in.integer<std::uint64_t>();
+  if (e.gid.emulated()) e.gid.extended = extended;
+  return e;
+}
+
+decoded<smcr_endpoint> read_smcr(reader& in, std::uint8_t version) {
+  smcr_endpoint e;
+  in.fill(e.peer_id);
+  in.fill(e.gid);
+  in.fill(e.mac);
+  e.qpn = read_24_bits(in);
+  e.rkey = in.integer<std::uint32_t>();
+  e.rmbe_index = in.integer<std::uint8_t>();
+  e.alert_token = in.integer<std::uint32_t>();
+  const auto codes = in.integer<std::uint8_t>();
+  e.size_code = static_cast<std::uint8_t>(codes >> 4);
+  e.mtu_code = codes & 0x0fU;
+  in.skip(1);
+  e.rmb_address = in.integer<std::uint64_t>();
+  in.skip(1);
+  e.psn = read_24_bits(in);
+  if (version == 1) return e;
+  const auto negotiated = read_negotiated_eid(in);
+  if (!negotiated) return negotiated.error();
+  e.negotiated_eid = *negotiated;
+  in.skip(8);
+  return e;
+}
+
+decoded<std::vector<std::array<std::byte, 16>>> read_gid_list(reader& in) {
+  const std::size_t count = in.integer<std::uint8_t>();
+  in.skip(gid_list_size - 1);
+  if (count > smcr_endpoint::max_gids) return decode_error::bad_count;
+  std::vector<std::array<std::byte, 16>> gids(count);
+  for (auto& gid : gids) in.fill(gid);
+  return gids;
+}
+
+}  // namespace
+
+void encode(const accept_confirm& m, std::vector<std::byte>& out) {
+  check_fields(m);
+  const auto& mark = m.path == path_type::d ? smcd_eyecatcher : smcr_eyecatcher;
+  writer w(out);
+  w.array(mark);
+  w.integer(static_cast<std::uint8_t>(m.type));
+  w.integer(static_cast<std::uint16_t>(length_of(m)));
+  w.integer(static_cast<std::uint8_t>(unsigned{m.version} << 4 | (m.first_contact() ? 8U : 0U) |
+                                      static_cast<unsigned>(m.path)));
+  m.path == path_type::d ? write_body(w, m.smcd, m.version) : write_body(w, m.smcr, m.version);
+  if (has_extension(m)) {
+    write_first_contact(w, m.contact(), extension_size(m.path, m.contact().release));
+  }
+  if (has_gid_list(m)) {
+    w.integer(static_cast<std::uint8_t>(m.smcr.gids.size()));
+    w.zeroes(gid_list_size - 1);
+    for (const auto& gid : m.smcr.gids) w.array(gid);
+  }
+  w.array(mark);
 }
 
 decoded<accept_confirm> decode_accept_confirm(std::span<const std::byte> message) {
@@ -114,87 +206,38 @@ decoded<accept_confirm> decode_accept_confirm(std::span<const std::byte> message
   if (h->version > 2) return decode_error::bad_version;
   if (h->v1_bits != path_type::r && h->v1_bits != path_type::d) return decode_error::bad_path;
   if (h->smcd != (h->v1_bits == path_type::d)) return decode_error::bad_eyecatcher;
-  if (h->version == 1 || h->v1_bits == path_type::r) return decode_error::unsupported;
 
-  const bool first_contact = h->flag();
-  std::uint8_t release = 0;
-  if (first_contact) {
-    if (message.size() < first_contact_length_0) return decode_error::bad_length;
-    release = std::to_integer<std::uint8_t>(message[release_offset]) & 0x0fU;
+  accept_confirm m{h->type, h->version, h->v1_bits, {}, {}};
+  reader in(message.subspan(header_size, message.size() - header_size - trailer_size));
+  if (m.path == path_type::d) {
+    auto end = read_smcd(in, m.version);
+    if (!end) return end.error();
+    m.smcd = *std::move(end);
+    m.smcd.first_contact = h->flag();
+  } else {
+    auto end = read_smcr(in, m.version);
+    if (!end) return end.error();
+    m.smcr = *std::move(end);
+    m.smcr.first_contact = h->flag();
   }
-  if (!length_fits(message.size(), first_contact, release)) return decode_error::bad_length;
-
-  reader in(message.subspan(header_size));
-  smcd_gid gid;
-  gid.gid = in.integer<std::uint64_t>();
-  const auto token = in.integer<std::uint64_t>();
-  if (token == 0) return decode_error::bad_token;
-  const auto dmbe_index = in.integer<std::uint8_t>();
-  const auto size_code = static_cast<std::uint8_t>(in.integer<std::uint8_t>() >> 4);
-  in.skip(2);
-  const auto link_id = in.integer<std::uint32_t>();
-  gid.chid = in.integer<std::uint16_t>();
-  std::array<char, eid::size> name{};
-  in.fill(name);
-  const auto negotiated = eid::from_wire(name);
-  if (!negotiated) return decode_error::bad_eid;
-  const auto extended = in.integer<std::uint64_t>();
-  if (gid.emulated()) gid.extended = extended;
-
-  first_contact_info contact;
-  if (first_contact) {
-    contact.direct = (in.integer<std::uint8_t>() & 0x80U) != 0;
-    contact.os = static_cast<std::uint8_t>(in.integer<std::uint8_t>() >> 4);
-    contact.release = release;
-    in.skip(2);
-    std::array<char, host_name_size> host{};
-    in.fill(host);
-    contact.host_name = host_name_of(host);
-    contact.features = 0;
-    if (release > 0) {
-      contact.max_connections = in.integer<std::uint8_t>();
-      contact.max_links = in.integer<std::uint8_t>();
-      contact.features = in.integer<std::uint16_t>();
+  bool may_go_on = false;
+  if (has_extension(m)) {
+    const auto extension = message.subspan(message.size() - trailer_size - in.remaining());
+    if (in.remaining() < first_contact_size_0) return decode_error::bad_length;
+    const unsigned release = std::to_integer<unsigned>(extension[release_in_extension]) & 0x0fU;
+    // A release newer than ours may have appended to its extension; the release check declines it
+    // afterwards.
+    may_go_on = release > newest_release;
+    auto& contact = m.path == path_type::d ? m.smcd.contact : m.smcr.contact;
+    contact = read_first_contact(in, extension_size(m.path, static_cast<std::uint8_t>(release)));
+    if (has_gid_list(m) && !may_go_on) {
+      auto gids = read_gid_list(in);
+      if (!gids) return gids.error();
+      m.smcr.gids = *std::move(gids);
     }
   }
-  if (!in.ok()) return decode_error::bad_length;
-  return accept_confirm{h->type, h->version, h->v1_bits,
-                        smcd_endpoint{gid, token, dmbe_index, size_code, link_id, *negotiated,
-                                      first_contact, std::move(contact)}};
-}
-
-std::optional<diagnosis> check_accept(const proposal& sent, const accept_confirm& received) {
-  const smcd_endpoint& e = received.smcd;
-  if (received.path != path_type::d || received.version != 2 || !sent.offers_d_v2()) {
-    return diagnosis::mode_unsupported;
-  }
-  if (e.first_contact && e.contact.release > sent.v2x->release) return diagnosis::release_mismatch;
-  if (!offered(sent, e)) return diagnosis::no_ueid;
-  const auto& gids = sent.v2x->smcd->gids;
-  const bool known_device = std::any_of(gids.begin(), gids.end(),
-                                        [&](const smcd_gid& g) { return g.chid == e.gid.chid; });
-  if (!known_device) return diagnosis::no_smcd_v2_device;
-  return std::nullopt;
-}
-
-std::optional<diagnosis> check_confirm(const proposal& proposed, const accept_confirm& sent,
-                                       const accept_confirm& received) {
-  const smcd_endpoint& mine = sent.smcd;
-  const smcd_endpoint& theirs = received.smcd;
-  if (received.path != sent.path) return diagnosis::mode_unsupported;
-  if (received.version != sent.version) return diagnosis::version_mismatch;
-  if (theirs.first_contact != mine.first_contact) return diagnosis::out_of_sync;
-  if (mine.first_contact && theirs.contact.release != mine.contact.release) {
-    return diagnosis::release_mismatch;
-  }
-  if (theirs.negotiated_eid != mine.negotiated_eid) return diagnosis::no_ueid;
-  if (!proposed.offers_d_v2()) return diagnosis::mode_unsupported;
-  const auto& gids = proposed.v2x->smcd->gids;
-  if (theirs.gid.chid != mine.gid.chid ||
-      std::find(gids.begin(), gids.end(), theirs.gid) == gids.end()) {
-    return diagnosis::no_smcd_v2_device;
-  }
-  return std::nullopt;
+  if (!in.ok() || (in.remaining() != 0 && !may_go_on)) return decode_error::bad_length;
+  return m;
 }
 
 }  // namespace smc::clc

@@ -1,56 +1,72 @@
 #pragma once
-// CLC ACCEPT and CONFIRM, which have one layout (Linux 6.12; SMC-D version 2).
-//
-// SMC-R and version 1 are recognised and answered with decode_error::unsupported: a client that
-// does not offer them declines with diagnosis::mode_unsupported.
+// CLC ACCEPT and CONFIRM, which have one layout per path and version (RFC 7609 A.2.3 and A.2.4;
+// SMC-D and version 2 as Linux 6.12 speaks them).
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "negotiation/clc_diagnosis.hpp"
+#include "negotiation/clc_first_contact.hpp"
 #include "negotiation/clc_header.hpp"
 #include "negotiation/clc_identity.hpp"
-#include "negotiation/clc_proposal.hpp"
 
 namespace smc::clc {
 
-/// What only the first contact of two peers carries.
-struct first_contact_info {
-  static constexpr std::uint8_t os_linux = 2;
-
-  bool direct = false;  ///< R only: the peers are on one subnet
-  std::uint8_t os = os_linux;
-  std::uint8_t release = newest_release;
-  std::string host_name;  ///< printable ASCII, at most 32; empty where the peer's was not
-  std::uint8_t max_connections = 0;  ///< R only
-  std::uint8_t max_links = 0;        ///< R only
-  std::uint16_t features = 1;        ///< bit 0: emulated ISM
-
-  bool operator==(const first_contact_info&) const = default;
-};
-
 /// One end of an SMC-D connection: where its peer writes.
 struct smcd_endpoint {
-  smcd_gid gid;
+  smcd_gid gid;             ///< CHID and extended GID: version 2 only
   std::uint64_t token = 0;  ///< of the DMB; never 0
   std::uint8_t dmbe_index = 0;
   std::uint8_t size_code = 0;  ///< 0…15, see size_of_code
   std::uint32_t link_id = 0;   ///< link group id of the sender, opaque
-  eid negotiated_eid;
+  eid negotiated_eid;          ///< version 2 only
   bool first_contact = false;
-  first_contact_info contact;  ///< means something with first_contact only
+  first_contact_info contact;  ///< means something with first_contact and version 2 only
 
   bool operator==(const smcd_endpoint&) const = default;
 };
 
+/// One end of an SMC-R connection: the sender's side of the link, and where its peer writes.
+struct smcr_endpoint {
+  /// In a CONFIRM of version 2's first contact. Linux sends one or two.
+  static constexpr std::size_t max_gids = 8;
+
+  std::array<std::byte, 8> peer_id{};
+  std::array<std::byte, 16> gid{};
+  std::array<std::byte, 6> mac{};
+  std::uint32_t qpn = 0;  ///< 24 bits
+  std::uint32_t rkey = 0;
+  std::uint8_t rmbe_index = 1;  ///< from 1 on
+  std::uint32_t alert_token = 0;
+  std::uint8_t size_code = 0;  ///< 0…15, see size_of_code
+  std::uint8_t mtu_code = 0;   ///< 1…5: 256…4096 bytes
+  std::uint64_t rmb_address = 0;
+  std::uint32_t psn = 0;  ///< 24 bits
+  eid negotiated_eid;     ///< version 2 only
+  bool first_contact = false;
+  first_contact_info contact;  ///< means something with first_contact and version 2 only
+  std::vector<std::array<std::byte, 16>> gids;  ///< with those, in a CONFIRM
+
+  bool operator==(const smcr_endpoint&) const = default;
+};
+
 struct accept_confirm {
   message_type type = message_type::accept;  ///< or confirm
-  std::uint8_t version = 2;
-  path_type path = path_type::d;
+  std::uint8_t version = 2;                  ///< or 1
+  path_type path = path_type::d;             ///< which of the following is meant; the other is bare
   smcd_endpoint smcd;
+  smcr_endpoint smcr;
+
+  bool first_contact() const noexcept {
+    return path == path_type::d ? smcd.first_contact : smcr.first_contact;
+  }
+  const first_contact_info& contact() const noexcept {
+    return path == path_type::d ? smcd.contact : smcr.contact;
+  }
+  const eid& negotiated_eid() const noexcept {
+    return path == path_type::d ? smcd.negotiated_eid : smcr.negotiated_eid;
+  }
 
   bool operator==(const accept_confirm&) const = default;
 };
@@ -67,18 +83,12 @@ constexpr std::uint64_t size_of_code(std::uint8_t code) noexcept {
   return std::uint64_t{16384} << (code < max_size_code ? code : max_size_code);
 }
 
-/// Appends the message. Throws std::invalid_argument where it is not SMC-D version 2, or its token
-/// or EID is missing, or its size code or release is out of range.
+/// Appends the message. Throws std::invalid_argument where a field is out of its range, or one that
+/// the path or the version demands is missing.
 void encode(const accept_confirm& m, std::vector<std::byte>& out);
 
+/// Decodes every form. Fields of SMC-R that no connection can be made with are not refused here but
+/// declined (see clc_agreement.hpp).
 decoded<accept_confirm> decode_accept_confirm(std::span<const std::byte> message);
-
-/// What a client has to decline an ACCEPT with, judged by its own PROPOSAL (C16, C20, C21, C29);
-/// nothing: the ACCEPT is in order.
-std::optional<diagnosis> check_accept(const proposal& sent, const accept_confirm& received);
-
-/// The same for a server that receives a CONFIRM (C16 to C18, C20, C21, C29).
-std::optional<diagnosis> check_confirm(const proposal& proposed, const accept_confirm& sent,
-                                       const accept_confirm& received);
 
 }  // namespace smc::clc

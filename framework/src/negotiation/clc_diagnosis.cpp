@@ -99,8 +99,6 @@ diagnosis to_diagnosis(reason r) noexcept {
 
 std::optional<diagnosis> to_diagnosis(decode_error e) noexcept {
   switch (e) {
-    case decode_error::unsupported:
-      return diagnosis::mode_unsupported;
     case decode_error::bad_token:
       return diagnosis::internal;
     case decode_error::bad_eid:

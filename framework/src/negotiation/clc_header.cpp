@@ -60,8 +60,6 @@ std::string_view to_string(decode_error e) noexcept {
       return "bad token";
     case decode_error::bad_eid:
       return "bad EID";
-    case decode_error::unsupported:
-      return "unsupported";
   }
   return "unknown";
 }

@@ -4,7 +4,7 @@
 // A message starts with an eyecatcher, its type, its whole length (big-endian), and a byte of
 // version and flags; it ends with an eyecatcher again. Decoders take exactly one message: its
 // length must be that of the span. Everything decoded is untrusted; what needs the other messages
-// of the handshake to be judged is in clc_accept.hpp (check_accept, check_confirm).
+// of the handshake to be judged is in clc_agreement.hpp.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +48,7 @@ enum class decode_error : std::uint8_t {
   bad_prefix,  ///< a prefix longer than its address
   bad_path,    ///< neither R nor D chosen, or a version 1 offer of nothing
   bad_token,   ///< a token of zero
-  bad_eid,     ///< a negotiated EID that is not well formed
-  unsupported  ///< well formed as far as known, but of a kind not decoded here (see clc_accept.hpp)
+  bad_eid      ///< a negotiated EID that is not well formed
 };
 
 std::string_view to_string(decode_error e) noexcept;

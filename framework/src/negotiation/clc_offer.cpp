@@ -65,7 +65,7 @@ clc_answer::clc_answer(std::span<const std::byte> clc, std::string_view transpor
 }
 
 std::optional<clc::smcd_endpoint> clc_answer::smcd() const {
-  if (!message_) return std::nullopt;
+  if (!message_ || message_->path != clc::path_type::d) return std::nullopt;
   return message_->smcd;
 }
 

@@ -114,62 +114,88 @@ void require(bool condition, const char* what) {
   if (!condition) throw std::invalid_argument(what);
 }
 
-}  // namespace
+std::size_t gid_entries_of(const v2_offer& v2) noexcept {
+  std::size_t n = 0;
+  if (v2.smcd) {
+    for (const auto& g : v2.smcd->gids) n += entries(g);
+  }
+  return n;
+}
 
-void encode(const proposal& p, std::vector<std::byte>& out) {
-  require(p.version == 2 && p.v1 == path_type::none && p.v2 == path_type::d,
-          "CLC PROPOSAL: only SMC-D version 2 can be encoded");
-  require(p.v2x && p.v2x->smcd, "CLC PROPOSAL: the SMC-D extension is missing");
-  const v2_offer& v2 = *p.v2x;
-  std::size_t gid_entries = 0;
-  for (const auto& g : v2.smcd->gids) gid_entries += entries(g);
+void check_prefixes(const prefix_area& area) {
+  require(area.ipv6.size() <= max_ipv6_prefixes, "CLC PROPOSAL: too many prefixes");
+  require(!area.ipv6.empty() || area.subnet_length <= 32, "CLC PROPOSAL: no such prefix");
+  require(std::all_of(area.ipv6.begin(), area.ipv6.end(),
+                      [](const ipv6_prefix& each) { return each.length <= 128; }),
+          "CLC PROPOSAL: no such prefix");
+}
+
+void check_v2(const v2_offer& v2) {
   require(v2.eids.size() <= max_eids, "CLC PROPOSAL: too many EIDs");
   require(std::none_of(v2.eids.begin(), v2.eids.end(), [](const eid& e) { return e.empty(); }),
           "CLC PROPOSAL: an EID is empty");
-  require(gid_entries <= max_gid_entries, "CLC PROPOSAL: too many GIDs");
+  require(gid_entries_of(v2) <= max_gid_entries, "CLC PROPOSAL: too many GIDs");
   require(v2.release <= 15, "CLC PROPOSAL: no such release");
+}
 
-  const std::size_t length = fixed_size + smcd_area_size + v2_extension_size +
-                             v2.eids.size() * eid::size + smcd_v2_extension_size +
-                             gid_entries * gid_entry_size + trailer_size;
-  writer w(out);
-  w.array(smcr_eyecatcher);
-  w.integer(static_cast<std::uint8_t>(message_type::proposal));
-  w.integer(static_cast<std::uint16_t>(length));
-  w.integer(static_cast<std::uint8_t>(unsigned{p.version} << 4 | static_cast<unsigned>(p.v2) << 2 |
-                                      static_cast<unsigned>(p.v1)));
-  w.array(p.peer_id);
-  w.array(p.roce_gid);
-  w.array(p.roce_mac);
-  w.integer(std::uint16_t{0});  // no prefix area
+/// Only RFC 7609's own form, which has nothing but SMC-R, does without the area.
+bool has_smcd_area(const proposal& p) noexcept { return p.version >= 2 || includes_d(p.v1); }
 
-  // SMC-D area, of which only the way to the extension is used.
-  w.zeroes(10);
-  w.integer(static_cast<std::uint16_t>(fixed_size + smcd_area_size - v2_offset_base));
-  w.zeroes(28);
+void check_fields(const proposal& p) {
+  require(p.version == 1 || p.version == 2, "CLC PROPOSAL: no such version");
+  require(p.version == 2 || (p.v1 != path_type::none && p.v2 == path_type::none),
+          "CLC PROPOSAL: version 1 offers nothing of version 2, and something of its own");
+  require(p.prefixes.has_value() == (p.v1 != path_type::none),
+          "CLC PROPOSAL: prefixes go with version 1");
+  require(!p.native_ism || (has_smcd_area(p) && p.native_ism->gid != 0),
+          "CLC PROPOSAL: no place for the device, or no device");
+  require(!includes_d(p.v1) || p.native_ism, "CLC PROPOSAL: the device of version 1 is missing");
+  require(p.v2x.has_value() == (p.v2 != path_type::none),
+          "CLC PROPOSAL: the extension goes with version 2");
+  require(!p.v2x || p.v2x->smcd.has_value() == includes_d(p.v2),
+          "CLC PROPOSAL: the SMC-D extension goes with SMC-D");
+  if (p.prefixes) check_prefixes(*p.prefixes);
+  if (p.v2x) check_v2(*p.v2x);
+}
 
-  w.integer(static_cast<std::uint8_t>(v2.eids.size()));
-  w.integer(static_cast<std::uint8_t>(gid_entries));
-  w.zeroes(1);
-  const unsigned seid_flag = v2.smcd->system_eid ? 1U : 0U;
-  w.integer(static_cast<std::uint8_t>(unsigned{v2.release} << 4 | seid_flag));
+std::size_t size_of(const prefix_area& area) noexcept {
+  return prefix_area_size + area.ipv6.size() * prefix_entry_size;
+}
+
+std::size_t size_of(const v2_offer& v2) noexcept {
+  const std::size_t smcd =
+      v2.smcd ? smcd_v2_extension_size + gid_entries_of(v2) * gid_entry_size : 0;
+  return v2_extension_size + v2.eids.size() * eid::size + smcd;
+}
+
+void write_smcd_area(writer& w, const proposal& p) {
+  const std::size_t prefixes = p.prefixes ? size_of(*p.prefixes) : 0;
+  const std::size_t v2_place = smcd_area_offset + smcd_area_size + prefixes;
+  w.integer(p.native_ism ? p.native_ism->gid : std::uint64_t{0});
+  w.integer(p.native_ism ? p.native_ism->chid : std::uint16_t{0});
+  w.integer(static_cast<std::uint16_t>(p.v2x ? v2_place - v2_offset_base : 0));
+  w.zeroes(smcd_area_size - 12);
+}
+
+void write_prefixes(writer& w, const prefix_area& area) {
+  w.integer(area.subnet);
+  w.integer(area.subnet_length);
   w.zeroes(2);
-  w.integer(static_cast<std::uint16_t>(v2_extension_size + v2.eids.size() * eid::size -
-                                       smcd_v2_offset_base));
-  w.array(v2.roce_gid);
-  w.integer(v2.max_connections);
-  w.integer(v2.max_links);
-  w.integer(v2.features);
-  w.zeroes(12);
-  for (const auto& e : v2.eids) w.array(e.wire());
+  w.integer(static_cast<std::uint8_t>(area.ipv6.size()));
+  for (const auto& each : area.ipv6) {
+    w.array(each.address);
+    w.integer(each.length);
+  }
+}
 
-  if (v2.smcd->system_eid) {
-    w.array(v2.smcd->system_eid->wire());
+void write_smcd_v2(writer& w, const smcd_v2_offer& smcd) {
+  if (smcd.system_eid) {
+    w.array(smcd.system_eid->wire());
   } else {
     w.zeroes(eid::size);
   }
   w.zeroes(16);
-  for (const auto& g : v2.smcd->gids) {
+  for (const auto& g : smcd.gids) {
     w.integer(g.gid);
     w.integer(g.chid);
     if (g.emulated()) {
@@ -177,6 +203,48 @@ void encode(const proposal& p, std::vector<std::byte>& out) {
       w.integer(g.chid);
     }
   }
+}
+
+void write_v2(writer& w, const v2_offer& v2) {
+  const bool system_eid = v2.smcd && v2.smcd->system_eid;
+  const std::size_t smcd_place = v2_extension_size + v2.eids.size() * eid::size;
+  w.integer(static_cast<std::uint8_t>(v2.eids.size()));
+  w.integer(static_cast<std::uint8_t>(gid_entries_of(v2)));
+  w.zeroes(1);
+  w.integer(static_cast<std::uint8_t>(unsigned{v2.release} << 4 | (system_eid ? 1U : 0U)));
+  w.zeroes(2);
+  w.integer(static_cast<std::uint16_t>(v2.smcd ? smcd_place - smcd_v2_offset_base : 0));
+  w.array(v2.roce_gid);
+  w.integer(v2.max_connections);
+  w.integer(v2.max_links);
+  w.integer(v2.features);
+  w.zeroes(12);
+  for (const auto& e : v2.eids) w.array(e.wire());
+  if (v2.smcd) write_smcd_v2(w, *v2.smcd);
+}
+
+}  // namespace
+
+void encode(const proposal& p, std::vector<std::byte>& out) {
+  check_fields(p);
+  const std::size_t area_size = has_smcd_area(p) ? smcd_area_size : 0;
+  const std::size_t length = fixed_size + area_size + (p.prefixes ? size_of(*p.prefixes) : 0) +
+                             (p.v2x ? size_of(*p.v2x) : 0) + trailer_size;
+  writer w(out);
+  w.array(smcr_eyecatcher);
+  w.integer(static_cast<std::uint8_t>(message_type::proposal));
+  w.integer(static_cast<std::uint16_t>(length));
+  // A version 1 message has nothing where version 2 has its own offer.
+  const unsigned v2_bits = p.version == 1 ? 0U : static_cast<unsigned>(p.v2) << 2;
+  w.integer(
+      static_cast<std::uint8_t>(unsigned{p.version} << 4 | v2_bits | static_cast<unsigned>(p.v1)));
+  w.array(p.peer_id);
+  w.array(p.roce_gid);
+  w.array(p.roce_mac);
+  w.integer(static_cast<std::uint16_t>(p.prefixes ? area_size : 0));
+  if (area_size != 0) write_smcd_area(w, p);
+  if (p.prefixes) write_prefixes(w, *p.prefixes);
+  if (p.v2x) write_v2(w, *p.v2x);
   w.array(smcr_eyecatcher);
 }
 

@@ -78,8 +78,9 @@ struct proposal {
   bool operator==(const proposal&) const = default;
 };
 
-/// Appends a PROPOSAL of SMC-D version 2 only (v1 none, v2 d).
-/// Throws std::invalid_argument where it names anything else or more than the wire can carry.
+/// Appends a PROPOSAL: of version 1 with SMC-R alone in RFC 7609's form, else in Linux's.
+/// Throws std::invalid_argument where parts and offers don't go together, or there is more than the
+/// wire can carry.
 void encode(const proposal& p, std::vector<std::byte>& out);
 
 /// Decodes every form, R and version 1 included. A part that is unusable without making the message

@@ -132,14 +132,28 @@ TEST(ClcProposal, IsNotEncodedBeyondItsLimits) {
   p.v2x->eids.assign(9, example);
   EXPECT_THROW(encoded(p), std::invalid_argument);
   p = smcd_proposal();
-  p.v2 = path_type::both;
-  EXPECT_THROW(encoded(p), std::invalid_argument);
-  p = smcd_proposal();
-  p.v2x.reset();
-  EXPECT_THROW(encoded(p), std::invalid_argument);
-  p = smcd_proposal();
   p.v2x->eids = {eid()};
   EXPECT_THROW(encoded(p), std::invalid_argument);
+}
+
+TEST(ClcProposal, IsNotEncodedWherePartsAndOffersDoNotGoTogether) {
+  const auto v1 = *decode_proposal(vector("prop_v1_r"));
+  const auto v2 = *decode_proposal(vector("prop_v2_b"));
+  for (int i = 0; i < 11; ++i) {
+    proposal p = i < 5 ? v1 : v2;
+    if (i == 0) p.v1 = path_type::none;
+    if (i == 1) p.v2 = path_type::r;
+    if (i == 2) p.prefixes.reset();
+    if (i == 3) p.native_ism = smcd_gid{1, 0, 2};
+    if (i == 4) p.v1 = path_type::both;
+    if (i == 5) p.v2x.reset();
+    if (i == 6) p.v2 = path_type::r;
+    if (i == 7) p.v1 = path_type::none;
+    if (i == 8) p.v2x->smcd.reset();
+    if (i == 9) p.version = 3;
+    if (i == 10) p.prefixes->subnet_length = 33;
+    EXPECT_THROW(encoded(p), std::invalid_argument) << i;
+  }
 }
 
 struct damage {
