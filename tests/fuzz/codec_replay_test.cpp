@@ -5,6 +5,7 @@
 
 #include "fuzz/clc_input.hpp"
 #include "fuzz/envelope_input.hpp"
+#include "fuzz/link_input.hpp"
 #include "vectors/vectors.hpp"
 
 namespace smc::test {
@@ -78,6 +79,26 @@ TEST(CodecReplay, ClcVectorsAndTheirMutationsAreHandled) {
         std::copy(b.begin(), b.begin() + 4, fitting.end() - 4);
         examine_clc(fitting);
       }
+    });
+  }
+}
+
+TEST(CodecReplay, LinkVectorsAndTheirMutationsAreHandled) {
+  std::mt19937 random(7609);
+  for (const auto& [name, content] : vectors()) {
+    if (!name.starts_with("llc") && !name.starts_with("cdc")) continue;
+    SCOPED_TRACE(name);
+    examine_around(content, random, 1500, [](const bytes& b) {
+      examine_link(b);
+      // The same with lengths that fit, or most would fail there.
+      if (b.size() < 3) return;
+      bytes fitting = b;
+      fitting[1] = static_cast<std::byte>(b.size() & 0xff);
+      fitting[2] = static_cast<std::byte>(b.size() >> 8);
+      examine_link(fitting);
+      fitting.resize(cdc::message_size);
+      fitting[1] = std::byte{cdc::message_size};
+      examine_link(fitting);
     });
   }
 }
