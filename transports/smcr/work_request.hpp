@@ -100,12 +100,13 @@ struct completion {
   std::uint8_t path_bits = 0;
 };
 
-/// Links the requests to one list, to be posted with one call. Requires at least one.
-template <typename Request>
-Request& chained(std::span<Request> requests) noexcept {
-  for (std::size_t i = 1; i < requests.size(); ++i) requests[i - 1].next = &requests[i];
-  requests.back().next = nullptr;
-  return requests.front();
+/// Links requests that lie in a row to one list, to be posted with one call. Requires at least one.
+template <typename Requests>
+auto& chained(Requests&& requests) noexcept {
+  const std::span list(requests);
+  for (std::size_t i = 1; i < list.size(); ++i) list[i - 1].next = &list[i];
+  list.back().next = nullptr;
+  return list.front();
 }
 
 }  // namespace smc::rdma
