@@ -25,6 +25,13 @@ if(SMC_ASIO_SEPARATE_COMPILATION)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/third_party/asio_implementation.cpp
     PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()
+# RDMA: only the header is needed to build, see transports/smcr/verbs.
+find_package(Verbs)
+if(Verbs_FOUND)
+  target_link_libraries(asio-smc PRIVATE $<BUILD_INTERFACE:Verbs::headers>)
+  target_compile_definitions(asio-smc PRIVATE SMC_WITH_VERBS)
+endif()
+
 # Position independent when static too: it may end up in a shared library of the program.
 set_target_properties(asio-smc PROPERTIES
   POSITION_INDEPENDENT_CODE ON
