@@ -57,8 +57,9 @@ struct many_pending {
       p->listener.async_accept([h = owner(p)](std::error_code, stream) mutable { h(); });
       const auto other = std::make_shared<stream>(on, settings);
       other->async_connect(p->listener.local_endpoint(), owner(other));
+      // Asio's own objects must not outlive the context: only the handler owns this one.
       const auto timer = std::make_shared<asio::steady_timer>(on, 1h);
-      timer->async_wait(owner(timer));
+      timer->async_wait(owned_by_handler(timer, on));
     }
   }
   std::vector<std::shared_ptr<void>> objects;
