@@ -161,9 +161,15 @@ TEST_P(Cancellation, CancelEndsAllThatIsPendingButNotInside) {
     co_await turns();
     EXPECT_EQ(p.client.cancel(), std::error_code());
     EXPECT_FALSE(first.done() || second.done() || wait.done() || write.done()) << "inside cancel()";
-    for (operation* each : {&first, &second, &wait, &write}) {
+    for (operation* each : {&first, &second, &wait}) {
       EXPECT_EQ(co_await each->end(), asio::error::operation_aborted);
     }
+    // Where a piece of it was just over, its next one was not pending yet.
+    while (!write.done()) {
+      p.client.cancel();
+      co_await turns();
+    }
+    EXPECT_EQ(co_await write.end(), asio::error::operation_aborted);
     EXPECT_TRUE(p.client.is_open());
     co_await send(p.server, "on");
     EXPECT_EQ(co_await receive(p.client, 2), "on");
@@ -221,7 +227,10 @@ TEST_P(Cancellation, CloseEndsAWriteThatWaitsForRoom) {
     co_await turns();
     EXPECT_FALSE(write.done());
     p.client.close();
-    EXPECT_EQ(co_await write.end(), asio::error::operation_aborted);
+    const auto ec = co_await write.end();
+    // The latter where a piece of it was just over, and the next one finds the stream closed.
+    EXPECT_TRUE(ec == asio::error::operation_aborted || ec == asio::error::bad_descriptor)
+        << ec.message();
   });
 }
 

@@ -67,6 +67,10 @@ struct many_pending {
   char byte[1];
 };
 
+bool has_strand(place where) {
+  return where == place::threads_and_strand || where == place::loop_and_strand;
+}
+
 class FieldLifetime : public each_setting {
  protected:
   /// A fresh context with pairs that are connected, and everything pending.
@@ -106,6 +110,8 @@ TEST_P(FieldLifetime, StreamsMayGoInAnyOrderBesideTheirContext) {
     std::shuffle(objects.begin(), objects.end(), random);
     const std::size_t first = random() % objects.size();
     objects.erase(objects.begin(), objects.begin() + static_cast<std::ptrdiff_t>(first));
+    // Asio's strands, which streams hold, must not outlive their context.
+    if (has_strand(where())) objects.clear();
     s.here.destroy();
     EXPECT_EQ(owned_by_handler::alive, 0);
     objects.clear();  // streams that have outlived their context
