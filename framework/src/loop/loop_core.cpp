@@ -1,6 +1,7 @@
 #include <sched.h>
 
 #include <asio/multiple_exceptions.hpp>
+#include <atomic>
 #include <smc/detail/loop_core.hpp>
 #include <utility>
 
@@ -11,12 +12,20 @@ namespace smc::detail {
 
 constinit thread_local char thread_marker = 0;
 
+namespace {
+std::atomic<std::size_t> loops{0};
+}
+
+std::size_t count_of_loops() noexcept { return loops.load(std::memory_order_relaxed); }
+
 loop_core::loop_core(const event_loop_options& options) : spin_(options), options_(options) {
   internals_ = std::make_unique<internals>(*this);
   asio::make_service<loop_service>(inner_, this);
+  loops.fetch_add(1, std::memory_order_relaxed);
 }
 
 loop_core::~loop_core() {
+  loops.fetch_sub(1, std::memory_order_relaxed);
   while (internals_->wakers.load(std::memory_order_acquire) != 0) ::sched_yield();
   shutdown();
 }

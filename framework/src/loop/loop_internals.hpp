@@ -6,6 +6,9 @@
 
 namespace smc::detail {
 
+/// Event loops in this process. Any thread.
+std::size_t count_of_loops() noexcept;
+
 struct loop_core::internals {
   explicit internals(loop_core& core)
       : work(core.inner_), wake(core.inner_, &internals::woken, &core) {}

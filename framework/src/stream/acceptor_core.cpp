@@ -226,6 +226,7 @@ void acceptor_core::waiting_changed(int difference) {
 
 void acceptor_core::expect(const asio::any_io_executor& executor) {
   target_service_ = &context_service::of(executor);
+  if (target_service_ != &service_) serves_others_ = true;
 }
 
 /// Nobody can be accepted, and what waits keeps the listeners readable: the next look is later.

@@ -163,6 +163,7 @@ class acceptor_core final : public operation_host,
     bool allowed;  // its user, who was noted by the kernel when the link was made, as this was
     bool spoke = false;
   };
+  std::atomic<bool> serves_others_{false};  // streams of other contexts than its own
   std::map<negotiation::link_id, known_link> links_;
   negotiation::refused_callers refused_;
   std::map<negotiation::connection_id, pending> pending_;

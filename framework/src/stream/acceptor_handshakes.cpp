@@ -8,6 +8,7 @@
 #include <smc/config.hpp>
 #include <utility>
 
+#include "loop/loop_internals.hpp"
 #include "negotiation/clc_offer.hpp"
 #include "negotiation/local_network.hpp"
 #include "negotiation/rendezvous.hpp"
@@ -228,8 +229,11 @@ void acceptor_core::answer(const server_action& action, actions& more) {
     if (why == reason::none) {
       p.link = link;
       context_service& target = *target_service_;
-      p.handshake =
-          p.chosen->begin({target, *link, *settings_, p.ring_size, 0, 0, &target != &service_});
+      // Who waits to be accepted now need not be who gets this connection: clients that come at
+      // once are answered before the first is taken. So where another loop's stream may get it,
+      // any thread must be able to work for it.
+      const bool foreign = &target != &service_ || serves_others_ || count_of_loops() > 1;
+      p.handshake = p.chosen->begin({target, *link, *settings_, p.ring_size, 0, 0, foreign});
       received_offer proposed;
       for (const part& each : stored->second.message.parts) {
         if (each.transport == p.chosen->name()) proposed.extension = each.extension;
