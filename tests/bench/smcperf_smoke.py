@@ -95,6 +95,14 @@ def every_kind(transport):
         server.end()
 
 
+def clients_that_come_at_once_meet_several_loops():
+    """Their connections are answered before it is known which loop gets which."""
+    with Server("--threads", "2", "--transport", "smc-d") as server:
+        for _ in range(100):
+            client(server.port, "rr", "--count", "200", "--transport", "smc-d", "--connections", "7", "--threads", "2")
+        server.end()
+
+
 def automatic_takes_any():
     with Server("--transport", "tcp", "--one-off") as server:
         row, _ = client(server.port, "latency", "--time", "50ms")
@@ -130,6 +138,7 @@ def mistakes():
 
 every_kind("tcp")
 every_kind("smc-d")
+clients_that_come_at_once_meet_several_loops()
 automatic_takes_any()
 what_was_asked_for_is_not_had()
 bare_sockets()
